@@ -37,4 +37,4 @@ pub use policy_form::PolicyForm;
 pub use read::vocabulary::SCHEMAS as SCHEMA_KEYWORDS;
 pub use schema::{Arguments, arguments, embedded, schema, subschema};
 pub use text::plain::plain_text;
-pub use text::yaml::yaml_text;
+pub use text::yaml::{yaml_text, yaml_text_as_written};

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use gobo_artifact::{Index, Matcher, Vocabulary};
-use gobo_schema::{PolicyForm, plain_text, yaml_text};
+use gobo_schema::{PolicyForm, plain_text, yaml_text, yaml_text_as_written};
 use gobo_tokenizer::Encoder;
 use gobo_types::{Budget, CompileError, CompileLimits, Constraint, ErrorKind, Notation, Source};
 use gobo_worker::compile_constraint;
@@ -105,7 +105,12 @@ impl Replay<'_> {
         let mut policy = Policy { constraint: &case.constraint, limits: self.limits, form: None };
         for text in &case.texts {
             let answer = match text.text.text().filter(|_| text.is_instance && notation == Notation::Yaml) {
-                Some(json) => walker.answer(&Pieces::Text(yaml_text(json)))?,
+                // What is forbidden may be so because of how a number is written.
+                Some(json) => {
+                    let is_forbidden = text.expected == Expected::Reject;
+                    let text = if is_forbidden { yaml_text_as_written(json) } else { yaml_text(json) };
+                    walker.answer(&Pieces::Text(text))?
+                }
                 None => walker.answer(&text.text)?,
             };
             let is_right = match text.expected {

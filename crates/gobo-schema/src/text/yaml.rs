@@ -228,15 +228,56 @@ pub(crate) fn value_text(
 pub fn yaml_text(json: &str) -> String {
     let Ok(value) = parse_json(json) else { return json.to_owned() };
     let mut out = String::new();
-    write(&value, 0, &mut out);
+    write(&value, 0, &mut std::iter::empty(), &mut out);
     out
 }
 
-fn write(value: &Json, depth: u32, out: &mut String) {
+/// As [`yaml_text`], with the numbers as they stand in the JSON text, unless they have an exponent: `12.0` is no integer to everybody.
+///
+/// ```
+/// assert_eq!(gobo_schema::yaml_text_as_written(r#"{"1": [1.0, 1e3]}"#), "\"1\":\n  - 1.0\n  - 1000");
+/// ```
+pub fn yaml_text_as_written(json: &str) -> String {
+    let Ok(value) = parse_json(json) else { return json.to_owned() };
+    let mut out = String::new();
+    write(&value, 0, &mut numerals(json), &mut out);
+    out
+}
+
+/// The numbers of a JSON text as they are written, in their order.
+fn numerals(json: &str) -> impl Iterator<Item = &str> {
+    let mut rest = json;
+    std::iter::from_fn(move || {
+        loop {
+            let at = rest.find(|char: char| char == '"' || char == '-' || char.is_ascii_digit())?;
+            rest = &rest[at..];
+            if !rest.starts_with('"') {
+                let of_number = |char: char| matches!(char, '+' | '-' | '.' | 'e' | 'E' | '0'..='9');
+                let end = rest.find(|char| !of_number(char)).unwrap_or(rest.len());
+                let (number, behind) = rest.split_at(end);
+                rest = behind;
+                return Some(number);
+            }
+            let mut is_escaped = false;
+            let end = rest[1..].find(|char: char| {
+                let ends = char == '"' && !is_escaped;
+                is_escaped = char == '\\' && !is_escaped;
+                ends
+            });
+            rest = &rest[end? + 2..];
+        }
+    })
+}
+
+/// `numerals`: the texts of the numbers, in their order; plain ones where there are none.
+fn write<'a>(value: &Json, depth: u32, numerals: &mut dyn Iterator<Item = &'a str>, out: &mut String) {
     match value {
         Json::Null => out.push_str("null"),
         Json::Bool(bool) => out.push_str(if *bool { "true" } else { "false" }),
-        Json::Number(number) => out.push_str(&number.to_plain()),
+        Json::Number(number) => match numerals.next().filter(|numeral| !numeral.contains(['e', 'E'])) {
+            Some(numeral) => out.push_str(numeral),
+            None => out.push_str(&number.to_plain()),
+        },
         Json::String(text) => out.push_str(&string_text(text)),
         Json::Array(items) if items.is_empty() => out.push_str("[]"),
         Json::Object(properties) if properties.is_empty() => out.push_str("{}"),
@@ -246,7 +287,7 @@ fn write(value: &Json, depth: u32, out: &mut String) {
                     out.push_str(&line(depth));
                 }
                 out.push_str("- ");
-                write(item, depth + 1, out);
+                write(item, depth + 1, numerals, out);
             }
         }
         Json::Object(properties) => {
@@ -262,7 +303,7 @@ fn write(value: &Json, depth: u32, out: &mut String) {
                         out.push_str(&line(depth + 1));
                     }
                 }
-                write(value, depth + 1, out);
+                write(value, depth + 1, numerals, out);
             }
         }
     }
