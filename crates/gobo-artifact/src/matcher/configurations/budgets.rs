@@ -44,7 +44,8 @@ impl Configurations {
 
     /// Whether a budget is spent somewhere where the text could not be told to end.
     pub(crate) fn is_overdue(&self, index: &Index) -> bool {
-        let Some((calls, _)) = index.calls().zip(index.spent()) else { return false };
+        // Most indices have no budgets, and need not read their tables for that.
+        let Some(calls) = index.spent().and_then(|_| index.calls()) else { return false };
         let tables = &Tables { index, calls, counted: Counted::new(index) };
         let is_late = |at: &Configuration| {
             budget(tables, &self.stacks, at).is_some_and(|most| at.count.chars() >= most) && at.count != TOLD
@@ -54,7 +55,7 @@ impl Configurations {
 
     /// The configurations after a token, in `next`.
     pub(super) fn walk_token(&mut self, index: &Index, way: &[u8]) -> Result<(), Stuck> {
-        let Some((calls, letter)) = index.calls().zip(index.spent()) else { return self.walk(index, way) };
+        let Some((letter, calls)) = index.spent().zip(index.calls()) else { return self.walk(index, way) };
         let tables = &Tables { index, calls, counted: Counted::new(index) };
         self.next.clear();
         for at in &self.now {

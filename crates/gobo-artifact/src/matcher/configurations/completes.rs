@@ -15,10 +15,8 @@ impl Configurations {
     /// Whether all rules of a configuration, whose state is one at which a rule may end, end behind each other's exits.
     #[inline]
     pub(super) fn completes_at_exits(&self, index: &Index, at: &Configuration) -> bool {
-        match index.calls() {
-            Some(calls) if calls.has_exits() && at.frame != BOTTOM => {
-                with_met(|met| self.ends_below(index, &calls, at, met))
-            }
+        match (at.frame != BOTTOM).then(|| index.calls()).flatten() {
+            Some(calls) if calls.has_exits() => with_met(|met| self.ends_below(index, &calls, at, met)),
             _ => true,
         }
     }
