@@ -1,6 +1,7 @@
 //! Regular expressions of every dialect: look-around, named extensions, and several patterns at once, against readers by definition.
 
 mod naive;
+mod peers;
 
 use gobo_types::{
     Budget, CompileError, CompileLimits, Constraint, MatchMode, Refusal, RefusalKind, RegexDialect,
