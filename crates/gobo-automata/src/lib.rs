@@ -21,7 +21,7 @@ mod symbols;
 
 pub use bytes::{
     ByteAutomaton, Calls, CharStates, Closure, Dfa, Difference, Distance, KEquivalence, MAX_PAIRS,
-    PushTransition, Return, RowClasses, Side, StateDigests, Targets, TooManyPairs, difference,
+    PushTransition, Return, RowClasses, Side, StateDigests, Targets, TooManyPairs, TopSetId, difference,
 };
 pub use chars::regex::{MAX_PATTERN_BYTES, NEST_LIMIT, RegexTree, check_pattern};
 pub use chars::{CharSet, Expr, Language, Machine, MachineState, Minterms};

@@ -3,6 +3,7 @@
 //! States of one row class share a row; the row of each class is found by a walk of the vocabulary trie ([`crate::rows`]) or, with
 //! calls, by the work list of pairs ([`crate::pairs`]). O(row classes × trie nodes) at worst. Willard & Louf 2023 (arXiv 2307.09702).
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use foldhash::{HashMap, HashMapExt};
@@ -10,7 +11,7 @@ use gobo_artifact::Vocabulary;
 use gobo_artifact::file::AlignedBytes;
 use gobo_artifact::write::{CallParts, DistancePart, IndexParts, ReturnPart, write_index};
 use gobo_automata::{
-    Calls, Dfa, Distance, KEquivalence, Lowered, Return, ReturnId, RowClass, RowClasses, StateId,
+    Calls, Dfa, Distance, KEquivalence, Lowered, Return, ReturnId, RowClass, RowClasses, StateId, TopSetId,
 };
 use gobo_types::{
     ArtifactDigest, Budget, CompileError, Constraint, DenseId as _, IndexKey, RefusalKind, checked_u32,
@@ -305,7 +306,8 @@ fn rows_without_calls(
     debug_assert!(useful.is_none() || kept.is_empty(), "walks that are kept do not ask what is useful");
     let shares: Vec<&[usize]> = kept.chunks(STATES_PER_SHARE).collect();
     let of_kept = in_parallel(threads, &shares, |share| {
-        let alone = |&at: &usize| Asked { state: states[at], under: Under::default() };
+        let nothing = Arc::new(Under::default());
+        let alone = |&at: &usize| Asked { state: states[at], under: Arc::clone(&nothing) };
         let asked: Vec<Asked> = share.iter().map(alone).collect();
         pairs::rows(view, &calls, &classes, equivalences, &asked, None, budget)
     })?;
@@ -420,8 +422,16 @@ fn asked(
     for (state, &group) in StateId::enumerate(groups).filter(|(state, _)| needs_row[state.index()]) {
         of_group.entry(group).or_default().push(state);
     }
-    let states = |state: StateId| of_group.get(&groups[state.index()]).into_iter().flatten().copied();
-    let asked = |&state: &StateId| Asked { state, under: classes.under(calls, states(state)) };
+    // Most groups are of one rule, and rules have hundreds of groups.
+    let mut known: HashMap<Vec<TopSetId>, Arc<Under>> = HashMap::new();
+    let asked = |&state: &StateId| {
+        let states = || of_group.get(&groups[state.index()]).into_iter().flatten().copied();
+        let mut tops: Vec<TopSetId> = states().map(|state| calls.top_set(state)).collect();
+        tops.sort_unstable();
+        tops.dedup();
+        let under = known.entry(tops).or_insert_with(|| Arc::new(classes.under(calls, states())));
+        Asked { state, under: Arc::clone(under) }
+    };
     representatives.iter().map(asked).collect()
 }
 

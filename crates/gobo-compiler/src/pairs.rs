@@ -13,6 +13,7 @@
 //! which states have a row of their own, and follows suffix sets to all return states that may lie below.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use foldhash::{HashMap, HashMapExt};
 use gobo_artifact::layout::Trie;
@@ -55,7 +56,7 @@ pub(crate) struct Pair {
 pub(crate) struct Asked {
     pub(crate) state: StateId,
     /// What may lie under any of them.
-    pub(crate) under: Under,
+    pub(crate) under: Arc<Under>,
 }
 
 /// The row and the pending suffixes of each of `states`, and of every pair that can come up below them. `equivalences` tells which states short

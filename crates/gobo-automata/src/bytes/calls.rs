@@ -82,7 +82,7 @@ pub struct PushTransition {
 
 dense_id! {
     /// A set of return states that may lie on top of the stack.
-    pub(super) struct TopSetId;
+    pub struct TopSetId;
 }
 
 /// Return states that may lie on top of the stack together with a state.
@@ -142,6 +142,11 @@ impl Calls {
     /// The return states that may lie on top of the stack at `state`, ascending.
     pub fn stack_tops(&self, state: StateId) -> &[ReturnId] {
         &self.top_sets[self.tops[state.index()].index()].returns
+    }
+
+    /// Of each state, what has the same [`Self::stack_tops`] and [`Self::follows`].
+    pub fn top_set(&self, state: StateId) -> TopSetId {
+        self.tops[state.index()]
     }
 
     /// The exit of a state that accepts.

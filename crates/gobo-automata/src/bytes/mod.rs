@@ -13,7 +13,7 @@ mod products;
 mod row_classes;
 pub(crate) mod utf8;
 
-pub use calls::{Calls, PushTransition, Return};
+pub use calls::{Calls, PushTransition, Return, TopSetId};
 pub use char_states::CharStates;
 pub use closure::{Closure, Targets};
 pub use dfa::Dfa;
