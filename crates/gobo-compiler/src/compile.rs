@@ -11,7 +11,7 @@ use gobo_artifact::Vocabulary;
 use gobo_artifact::file::AlignedBytes;
 use gobo_artifact::write::{CallParts, DistancePart, IndexParts, ReturnPart, write_index};
 use gobo_automata::{
-    Calls, Dfa, Distance, KEquivalence, Lowered, Return, ReturnId, RowClass, RowClasses, StateId, TopSetId,
+    Calls, Dfa, Distance, KEquivalence, Lowered, Return, ReturnId, RowClass, RowClasses, StateId,
 };
 use gobo_types::{
     ArtifactDigest, Budget, CompileError, Constraint, DenseId as _, IndexKey, RefusalKind, checked_u32,
@@ -20,8 +20,8 @@ use gobo_types::{
 
 use crate::RowCache;
 use crate::lay_out::{LaidOut, lay_out};
-use crate::pairs::{self, Asked, Pair};
-use crate::return_classes::{ReturnClassId, ReturnClasses, Under};
+use crate::pairs::{self, Pair};
+use crate::return_classes::{Asked, ReturnClassId, ReturnClasses, Under, Unders};
 use crate::rows::{Lengths, RowTokens, RuleView, SharedRows, SliceSet, Walker};
 use crate::spell::{Spelled, spell};
 use crate::suffix_sets::SuffixSetId;
@@ -422,15 +422,10 @@ fn asked(
     for (state, &group) in StateId::enumerate(groups).filter(|(state, _)| needs_row[state.index()]) {
         of_group.entry(group).or_default().push(state);
     }
-    // Most groups are of one rule, and rules have hundreds of groups.
-    let mut known: HashMap<Vec<TopSetId>, Arc<Under>> = HashMap::new();
+    let mut unders = Unders::default();
     let asked = |&state: &StateId| {
-        let states = || of_group.get(&groups[state.index()]).into_iter().flatten().copied();
-        let mut tops: Vec<TopSetId> = states().map(|state| calls.top_set(state)).collect();
-        tops.sort_unstable();
-        tops.dedup();
-        let under = known.entry(tops).or_insert_with(|| Arc::new(classes.under(calls, states())));
-        Asked { state, under: Arc::clone(under) }
+        let states = of_group.get(&groups[state.index()]).into_iter().flatten().copied();
+        Asked { state, under: unders.of(classes, calls, states) }
     };
     representatives.iter().map(asked).collect()
 }

@@ -21,7 +21,7 @@ use gobo_automata::{Calls, ExitId, KEquivalence, Return, StateId};
 use gobo_types::{Budget, ByteSet, CompileError, DenseId as _};
 
 use crate::exits::{Done, Seen, SetExits};
-use crate::return_classes::{ReturnClassId, ReturnClasses, Under};
+use crate::return_classes::{Asked, ReturnClassId, ReturnClasses, Under, Unders};
 use crate::rows::{PHASE, PendingSuffixes, RowComputer, RowTokens, RuleView, SharedRows, StateRow};
 use crate::suffix_cells::SuffixCells;
 use crate::suffix_sets::{SuffixSetId, SuffixSets};
@@ -49,14 +49,6 @@ pub(crate) struct Pair {
     pub(crate) row: usize,
     /// The suffixes pending for the return state below.
     pub(crate) suffixes: SuffixSetId,
-}
-
-/// A state that stands for all that share its row.
-#[derive(Debug)]
-pub(crate) struct Asked {
-    pub(crate) state: StateId,
-    /// What may lie under any of them.
-    pub(crate) under: Arc<Under>,
 }
 
 /// The row and the pending suffixes of each of `states`, and of every pair that can come up below them. `equivalences` tells which states short
@@ -177,7 +169,7 @@ struct RowTable<'a> {
     /// What a frame leaves, as disjoint sets, once sets are split.
     cells: Option<SuffixCells>,
     /// `[classes]`: what may lie directly below the return states of each.
-    under: Vec<Option<Rc<Under>>>,
+    under: Vec<Option<Arc<Under>>>,
     /// Where rules have several exits.
     exits: Option<SetExits>,
     budget: &'a Budget,
@@ -236,6 +228,7 @@ impl RowTable<'_> {
         let mut effects: Vec<Vec<Effect>> = Vec::new();
         let mut asked: foldhash::HashSet<(SuffixSetId, ReturnClassId)> = foldhash::HashSet::default();
         let mut open: Vec<(SuffixSetId, ReturnClassId)> = Vec::new();
+        let mut unders = Unders::default();
         for (&suffixes, Asked { under, .. }) in pending.iter().zip(states) {
             open.extend(under.classes.iter().map(|&class| (suffixes, class)));
             while let Some((suffixes, class)) = open.pop() {
@@ -260,8 +253,8 @@ impl RowTable<'_> {
                 }
                 let at = classes.one(calls, class);
                 let under = self.under[class.index()]
-                    .get_or_insert_with(|| Rc::new(classes.under(calls, classes.states(calls, class))));
-                let under = Rc::clone(under);
+                    .get_or_insert_with(|| unders.of(classes, calls, classes.states(calls, class)));
+                let under = Arc::clone(under);
                 let (row, left, stays) = self.of_pair(suffixes, at, seen, &under.follow)?;
                 effects.resize_with(effects.len().max(suffixes.index() + 1), Vec::new);
                 effects[suffixes.index()].push(Effect { class, row, left: Vec::new(), stays });

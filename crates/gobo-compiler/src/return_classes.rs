@@ -1,7 +1,9 @@
 //! Classes of return states: what a pair of a suffix set and a return state is computed for.
 
+use std::sync::Arc;
+
 use foldhash::{HashMap, HashMapExt};
-use gobo_automata::{Calls, ExitId, Return, ReturnId, RowClass, StateId};
+use gobo_automata::{Calls, ExitId, Return, ReturnId, RowClass, StateId, TopSetId};
 use gobo_types::{ByteSet, DenseId as _, dense_id};
 
 dense_id! {
@@ -57,21 +59,14 @@ impl ReturnClasses {
         self.members.len()
     }
 
-    /// What may lie under any of `states`.
-    pub(crate) fn under(&self, calls: &Calls, states: impl Iterator<Item = StateId>) -> Under {
+    fn under(&self, calls: &Calls, states: &[StateId]) -> Under {
         let mut is_under = vec![false; self.members.len()];
         let mut follow: Vec<ByteSet> = Vec::new();
-        let mut last: &[ReturnId] = &[];
-        for state in states {
-            let tops = calls.stack_tops(state);
-            // States of one rule share their set.
-            if !std::ptr::eq(tops, last) {
-                tops.iter().for_each(|&top| is_under[self.of[top.index()].index()] = true);
-                let more = calls.follows(state);
-                follow.resize(follow.len().max(more.len()), ByteSet::default());
-                follow.iter_mut().zip(more).for_each(|(follow, more)| follow.insert_all(more));
-                last = tops;
-            }
+        for &state in states {
+            calls.stack_tops(state).iter().for_each(|&top| is_under[self.of[top.index()].index()] = true);
+            let more = calls.follows(state);
+            follow.resize(follow.len().max(more.len()), ByteSet::default());
+            follow.iter_mut().zip(more).for_each(|(follow, more)| follow.insert_all(more));
         }
         let classes = ReturnClassId::enumerate(is_under).filter(|(_, is_under)| *is_under);
         Under { classes: classes.map(|(class, _)| class).collect(), follow }
@@ -104,4 +99,37 @@ pub(crate) struct Under {
     pub(crate) classes: Vec<ReturnClassId>,
     /// `[exits]`: the bytes that a text can go on with when one of them is popped at an exit; none beyond the last.
     pub(crate) follow: Vec<ByteSet>,
+}
+
+/// A state that stands for all that share its row.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub(crate) state: StateId,
+    /// What may lie under any of them.
+    pub(crate) under: Arc<Under>,
+}
+
+/// What may lie under states, found once for all states of the same rules: a rule may have hundreds of groups of states, and hundreds of return
+/// states under them.
+#[derive(Debug, Default)]
+pub(crate) struct Unders {
+    known: HashMap<Vec<TopSetId>, Arc<Under>>,
+}
+
+impl Unders {
+    /// What may lie under any of `states`.
+    pub(crate) fn of(
+        &mut self,
+        classes: &ReturnClasses,
+        calls: &Calls,
+        states: impl Iterator<Item = StateId>,
+    ) -> Arc<Under> {
+        let mut of_tops: Vec<(TopSetId, StateId)> =
+            states.map(|state| (calls.top_set(state), state)).collect();
+        of_tops.sort_unstable();
+        of_tops.dedup_by_key(|of| of.0);
+        let (tops, states): (Vec<TopSetId>, Vec<StateId>) = of_tops.into_iter().unzip();
+        let known = self.known.entry(tops).or_insert_with(|| Arc::new(classes.under(calls, &states)));
+        Arc::clone(known)
+    }
 }
