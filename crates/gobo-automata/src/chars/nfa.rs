@@ -43,7 +43,7 @@ pub(crate) const UNREPEATED: PositionId = PositionId(0);
 /// The occurrence outside of all shared expressions.
 const UNSHARED: OccurrenceId = OccurrenceId(0);
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Node {
     /// Reads one character of the set.
     Chars { set: SetId, next: NodeId, position: PositionId },
@@ -60,14 +60,14 @@ pub(crate) enum Node {
 }
 
 /// The same leaf of the pattern, and the copy in which it stands for each counted repetition around it, outermost first.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Position {
     leaf: LeafId,
     copies: Box<[Copy]>,
 }
 
 /// One copy of what a counted repetition repeats.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Copy {
     number: u32,
     /// Whether the repetition may end before this copy and before every later one.
@@ -75,7 +75,7 @@ struct Copy {
 }
 
 /// A nondeterministic automaton over characters: Thompson's construction, counted repetitions written out.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Nfa {
     pub(crate) nodes: Table<NodeId, Node>,
     pub(crate) targets: Vec<NodeId>,

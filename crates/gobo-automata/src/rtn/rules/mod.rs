@@ -12,6 +12,7 @@ mod left_recursion;
 mod merge;
 mod self_calls;
 
+use foldhash::{HashMap, HashMapExt};
 use gobo_types::{Budget, CompileError, DenseId as _, LengthRange, Table, TextStart};
 
 use self::families::Families;
@@ -57,10 +58,16 @@ impl Rules {
             nfas.push(named(Nfa::of_expr(expr, &mut sets, budget), &rule.name)?);
         }
         let alphabet = Alphabet::of(&sets, budget)?;
-        let mut dfas = Table::new();
+        let mut dfas: Table<RuleId, SymbolDfa> = Table::new();
+        // A tag has a schema for each tool, and each schema its own rule of strings.
+        let mut known: HashMap<&Nfa, RuleId> = HashMap::new();
         for (rule, nfa) in grammar.rules.iter().zip(&nfas) {
-            let build = || determinize(nfa, &alphabet, budget)?.symbols.minimal(budget);
-            dfas.push(named(budget.holding(build, SymbolDfa::bytes), &rule.name)?);
+            let build = || match known.get(nfa) {
+                Some(&same) => Ok(dfas[same].clone()),
+                None => determinize(nfa, &alphabet, budget)?.symbols.minimal(budget),
+            };
+            let dfa = named(budget.holding(build, SymbolDfa::bytes), &rule.name)?;
+            known.entry(nfa).or_insert(dfas.push(dfa));
         }
         let space = space.map(|set: SetId| alphabet.of_set[set][0]);
         let names = grammar.rules.iter().map(|rule| rule.name.clone()).collect();
