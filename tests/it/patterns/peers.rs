@@ -84,7 +84,7 @@ fn sets_of_patterns_are_those_of_resharp() {
         let (mut and, mut not) = (Vec::new(), Vec::new());
         for (other, is_wanted) in others.iter().zip(&signs) {
             let sign = if *is_wanted { "" } else { "~" };
-            both += &format!("&{sign}({})", for_resharp(other));
+            both = format!("{both}&{sign}({})", for_resharp(other));
             if *is_wanted { &mut and } else { &mut not }.push(other.written(RegexDialect::Rust));
         }
         let (rust, full) = (RegexDialect::Rust, MatchMode::Full);
@@ -114,13 +114,13 @@ mod python {
     use super::*;
 
     /// Reads a pattern and texts; says for each text whether it matches, and whether a part of it does.
-    const SCRIPT: &str = r#"
+    const SCRIPT: &str = r"
 import json, re, sys
 for line in sys.stdin:
     pattern, texts = json.loads(line)
     of = re.compile(pattern, re.ASCII)
     print(json.dumps([[of.fullmatch(text) is not None, of.search(text) is not None] for text in texts]))
-"#;
+";
 
     #[test]
     #[ignore = "needs Python"]

@@ -270,7 +270,7 @@ fn numerals(json: &str) -> impl Iterator<Item = &str> {
 }
 
 /// `numerals`: the texts of the numbers, in their order; plain ones where there are none.
-fn write<'a>(value: &Json, depth: u32, numerals: &mut dyn Iterator<Item = &'a str>, out: &mut String) {
+fn write(value: &Json, depth: u32, numerals: &mut dyn Iterator<Item = &str>, out: &mut String) {
     match value {
         Json::Null => out.push_str("null"),
         Json::Bool(bool) => out.push_str(if *bool { "true" } else { "false" }),
