@@ -31,9 +31,6 @@ from lark.indenter import Indenter
 
 # Characters for classes that are too large to list.
 LETTERS = "abcxyzABC_019 .,;(){}[]<>=+-*/\\\"'#\t\né日"
-# Productions of a sentence before the shortest ones are taken.
-LARGEST = 60
-
 
 class PythonIndenter(Indenter):
     """Of SynCode's grammar and of Lark's."""
@@ -105,8 +102,9 @@ def re_of(pattern):
 class Sentences:
     """Random derivations of a grammar."""
 
-    def __init__(self, parser, seed):
+    def __init__(self, parser, seed, largest, glued):
         self.draw = random.Random(seed)
+        self.largest, self.glued = largest, glued
         self.of = collections.defaultdict(list)
         for rule in parser.rules:
             self.of[rule.origin].append(rule.expansion)
@@ -139,7 +137,7 @@ class Sentences:
                 continue
             spent += 1
             bodies = self.of[symbol]
-            if spent > LARGEST:
+            if spent > self.largest:
                 least = min(self.body_cost(body) for body in bodies)
                 bodies = [body for body in bodies if self.body_cost(body) == least]
             open_symbols += reversed(self.draw.choice(bodies))
@@ -147,7 +145,7 @@ class Sentences:
 
     def between(self):
         """What stands between two terminals."""
-        if not self.ignored or self.draw.random() < 0.3:
+        if not self.ignored or self.draw.random() < self.glued:
             return ""
         if self.draw.random() < 0.8:
             return " "
@@ -258,6 +256,8 @@ def main():
     options.add_argument("--judge", choices=["go", "c", "sql", "python", "json"])
     options.add_argument("--newline", help="the newline terminal of a grammar with indentation")
     options.add_argument("--sentences", type=int, default=1000)
+    options.add_argument("--largest", type=int, default=60, help="productions before the shortest ones are taken")
+    options.add_argument("--glued", type=float, default=0.3, help="how often nothing stands between two terminals")
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--tokenizer", default="o200k_base")
     options.add_argument("--option", action="append", default=[], help="an option for gobo")
@@ -265,7 +265,7 @@ def main():
     postlex = PythonIndenter(args.newline) if args.newline else None
     grammar = args.grammar.read_text()
     parser = lark.Lark(grammar, parser="lalr", lexer=args.lexer, start=args.start, postlex=postlex)
-    sentences = Sentences(parser, args.seed)
+    sentences = Sentences(parser, args.seed, args.largest, args.glued)
     texts = {}
     while len(texts) < args.sentences:
         text = sentences.sentence()
