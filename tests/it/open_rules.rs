@@ -332,8 +332,12 @@ fn ways_are_told_within_bounds() {
     let all = names(&halves, &[text(&"a".repeat(40))]).unwrap();
     assert_eq!(all.len(), 16);
     let lists = Constraint::gbnf("root ::= \"[\" root \"]\" | \"a\"", "root");
-    let deep = names(&lists, &[text(&"[".repeat(3_000))]).unwrap();
-    assert_eq!(deep.iter().map(Vec::len).collect::<Vec<_>>(), [3_000]);
+    let deep = names(&lists, &[text(&"[".repeat(30_000))]).unwrap();
+    assert_eq!(deep.iter().map(Vec::len).collect::<Vec<_>>(), [30_000]);
+    // Characters are counted once, though the string may end at each.
+    let string = Constraint::schema(r#"{"type": "string", "maxLength": 100000}"#, SchemaOptions::default());
+    let long = names(&string, &[text("\""), text(&"a".repeat(90_000))]).unwrap();
+    assert_eq!(long.len(), 1);
 }
 
 #[test]

@@ -185,6 +185,8 @@ struct Chart<'a> {
     /// What is read, by no token, where a budget of tokens is spent.
     spent: Option<Symbol>,
     columns: Vec<Column>,
+    /// By the place where a counted string begins: the characters up to the last place that asked.
+    counts: HashMap<usize, (usize, CharCount)>,
     budget: &'a Budget,
 }
 
@@ -200,7 +202,7 @@ impl<'a> Chart<'a> {
         let nullable = rules.nullable(budget)?;
         budget.charge_bytes(PHASE, (text.bytes.len() as u64 + 1) * ITEM_BYTES)?;
         let columns = (0..=text.bytes.len()).map(|_| Column::default()).collect();
-        Ok(Self { rules, text, nullable, spent, columns, budget })
+        Ok(Self { rules, text, nullable, spent, columns, counts: HashMap::new(), budget })
     }
 
     /// Reads the text; the last place that has items.
@@ -253,6 +255,7 @@ impl<'a> Chart<'a> {
         let counted = rules.lengths[rule].and_then(|lengths| lengths.tokens).map(|most| most as usize);
         for &(symbol, to) in row {
             if let Some(callee) = rules.callee(symbol) {
+                self.budget.charge_bytes(PHASE, ITEM_BYTES)?;
                 self.columns[place].callers.entry(callee).or_default().push((rule, to, from));
                 self.add(place, (callee, rules.dfas[callee].start, place), false)?;
                 if self.nullable[callee] {
@@ -286,25 +289,32 @@ impl<'a> Chart<'a> {
         callers.into_iter().try_for_each(|caller| self.add(place, caller, true))
     }
 
-    /// Whether a rule whose characters are counted may end.
-    fn has_length(&self, rule: RuleId, from: usize, to: usize) -> bool {
-        let is_right =
-            |lengths: LengthRange| lengths.tokens.is_some() || lengths.has(count(&self.text.bytes[from..to]));
-        self.rules.lengths[rule].is_none_or(is_right)
+    /// The bounds and the number of characters that a rule which counts them has read. Places are asked for in their order.
+    fn count(&mut self, rule: RuleId, from: usize, to: usize) -> Option<(LengthRange, u32)> {
+        let lengths = self.rules.lengths[rule].filter(|lengths| lengths.tokens.is_none())?;
+        let (at, count) = self.counts.entry(from).or_insert_with(|| (from, CharCount::default()));
+        *count = self.text.bytes[*at..to].iter().fold(*count, |count, &byte| count.after(byte));
+        *at = to;
+        Some((lengths, count.chars()))
+    }
+
+    /// Whether a rule may end, if its characters are counted.
+    fn has_length(&mut self, rule: RuleId, from: usize, to: usize) -> bool {
+        self.count(rule, from, to).is_none_or(|(lengths, chars)| lengths.has(chars))
     }
 
     /// The ways from the items at the end up to the start rule.
-    fn ways(&self, end: usize, whole: (RuleId, usize), most: usize) -> Result<OpenRules, CompileError> {
-        let mut innermost: Vec<(RuleId, usize)> = Vec::new();
-        for (&(rule, state, from), is_read) in &self.columns[end].known {
+    fn ways(&mut self, end: usize, whole: (RuleId, usize), most: usize) -> Result<OpenRules, CompileError> {
+        let read = self.columns[end].known.iter().filter(|(_, is_read)| **is_read);
+        let goes_on = |&&(rule, state, from): &&Item| {
             let dfa = &self.rules.dfas[rule];
-            let goes_on = !dfa.row(state).is_empty() || (rule, from) == whole && dfa.accepting[state];
-            let is_short = self.rules.lengths[rule]
-                .is_none_or(|of| of.tokens.is_some() || of.allows_up_to(count(&self.text.bytes[from..end])));
-            if *is_read && goes_on && is_short {
-                innermost.push((rule, from));
-            }
-        }
+            !dfa.row(state).is_empty() || (rule, from) == whole && dfa.accepting[state]
+        };
+        let mut innermost: Vec<(RuleId, usize)> =
+            read.map(|(item, _)| item).filter(goes_on).map(|&(rule, _, from)| (rule, from)).collect();
+        innermost.retain(|&(rule, from)| {
+            self.count(rule, from, end).is_none_or(|(lengths, chars)| lengths.allows_up_to(chars))
+        });
         // The innermost rules first: what ends in a rule of another is a beginning of that.
         innermost.sort_unstable_by_key(|&(rule, from)| (std::cmp::Reverse(from), rule));
         innermost.dedup();
@@ -340,7 +350,7 @@ impl Found<'_> {
     /// Adds the ways up from a rule. Of a rule that calls itself where it begins one turn says enough.
     fn up(&mut self, innermost: (RuleId, usize)) -> Result<(), CompileError> {
         // The callers that are still to be followed of each rule on the way.
-        let mut way = vec![innermost];
+        let (mut way, mut is_on_way) = (vec![innermost], HashSet::from([innermost]));
         let mut open = vec![self.chart.callers(innermost)];
         if innermost == self.whole {
             self.add(&way);
@@ -349,13 +359,15 @@ impl Found<'_> {
             self.chart.budget.charge_steps(PHASE, 1)?;
             let Some(caller) = callers.pop() else {
                 open.pop();
-                way.pop();
+                if let Some(rule) = way.pop() {
+                    is_on_way.remove(&rule);
+                }
                 continue;
             };
             if self.ways.len() > self.most {
                 break;
             }
-            if !way.contains(&caller) {
+            if is_on_way.insert(caller) {
                 way.push(caller);
                 open.push(self.chart.callers(caller));
                 if caller == self.whole {
@@ -385,9 +397,4 @@ fn symbol(rules: &Rules, code: u32) -> Option<Symbol> {
     let ranges = &rules.alphabet.ranges;
     let at = ranges.partition_point(|range| range.1 < code);
     ranges.get(at).filter(|range| range.0 <= code).map(|range| range.2)
-}
-
-/// The characters of a part of a JSON string.
-fn count(bytes: &[u8]) -> u32 {
-    bytes.iter().fold(CharCount::default(), |count, &byte| count.after(byte)).chars()
 }

@@ -60,8 +60,8 @@ impl Rules {
                 }
                 unit.iter().for_each(|&rule| is_kept[rule] = true);
                 let is_shared = unit.iter().all(|&rule| {
-                    let is_large = self.dfas[rule].len() >= SHARE_STATES || self.called.contains(&rule);
-                    uses[rule] > 1 && (!is_ambiguous[rule] && is_large || self.called.contains(&rule))
+                    let is_free = !is_ambiguous[rule] && self.dfas[rule].len() >= SHARE_STATES;
+                    uses[rule] > 1 && (is_free || self.called.contains(&rule))
                 });
                 if is_shared || states + cost(&unit) > INLINE_STATES {
                     continue;

@@ -113,12 +113,16 @@ fn explain_names_the_rules_that_a_text_stands_in() {
     };
     let rule = |name: &str, from: usize| serde_json::json!({"name": name, "from": from});
     let (_, index) = lists(store);
-    let inside = serde_json::json!([[rule("root", 0), rule("item", 1), rule("root", 1)]]);
+    let way = |rules: &[Value]| serde_json::json!({"list": [rules], "has_more": false});
+    let inside = way(&[rule("root", 0), rule("item", 1), rule("root", 1)]);
     assert_eq!(explain(0, &["--index", &index, "--text", "[["]), inside);
     assert_eq!(explain(1, &["--index", &index, "--text", "[[z"]), inside);
     let pattern = "(?P<QUOTED_TEXT>)|\"[a-z]+\"";
-    let quoted = serde_json::json!([[rule("regex", 0), rule("QUOTED_TEXT", 0)]]);
+    let quoted = way(&[rule("regex", 0), rule("QUOTED_TEXT", 0)]);
     assert_eq!(explain(0, &["--regex", pattern, "--text", "\"ab"]), quoted);
+    let limits = ["--text", "[[", "--max-steps", "1000"];
+    let unknown = explain(0, &[&["--index", &index], &limits[..]].concat());
+    assert!(unknown["unknown"].as_str().unwrap().starts_with("over budget"), "{unknown}");
     // Of what has no named parts nothing is told.
     assert_eq!(explain(0, &["--regex", "[a-z]+", "--text", "ab"]), Value::Null);
     // As lines for a person, of which only the innermost rules are shown.

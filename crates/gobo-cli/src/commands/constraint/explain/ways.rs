@@ -39,14 +39,16 @@ pub(super) fn ways(
 }
 
 impl Ways {
-    /// As a list for a script; null where nothing is known.
+    /// For a script: the list and whether there are more, or why it is not known; null where there are no parts with names.
     pub(super) fn json(&self) -> Value {
         let rule = |rule: &OpenRule| json!({"name": rule.name, "from": rule.from});
         match self {
             Self::Found(found) => {
-                found.ways.iter().map(|way| way.iter().map(rule).collect::<Vec<_>>()).collect()
+                let ways = found.ways.iter().map(|way| way.iter().map(rule).collect::<Vec<_>>());
+                json!({"list": ways.collect::<Vec<_>>(), "has_more": found.has_more})
             }
-            Self::None | Self::Unknown(_) => Value::Null,
+            Self::Unknown(error) => json!({"unknown": error.to_string()}),
+            Self::None => Value::Null,
         }
     }
 
