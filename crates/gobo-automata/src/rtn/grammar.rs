@@ -14,9 +14,9 @@ pub struct Grammar {
     pub rules: Vec<Rule>,
     /// The rule of whole texts.
     pub start: RuleId,
-    /// Rules that are called, not inlined, where there are several calls, however few states they have, and though a character may not decide: the
-    /// front end knows that the states after their calls would have more rows with a copy in the place of each call.
-    pub called: Vec<RuleId>,
+    /// Rules that are called, not inlined, where there are several calls of them, however few states they have: the front end knows that
+    /// the states after their calls would have more rows with a copy in the place of each call.
+    pub called: Vec<CalledRule>,
     /// Rules that are one rule by where its texts end: whoever calls one of a family mostly calls others of it at the same place, and
     /// which of them it was is known where the text has ended. Disjoint; the start is in none. What a family is for is speed: with or
     /// without it the texts are the same.
@@ -24,6 +24,15 @@ pub struct Grammar {
     /// The token sets that its expressions name by number: see [`Expr::token_set`]. Before it becomes an automaton, letters are put in their
     /// place ([`Self::put_letters`]).
     pub tokens: Vec<TokenSet>,
+}
+
+/// A rule that is called where there are several calls of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CalledRule {
+    /// Which.
+    pub rule: RuleId,
+    /// Whether it is called even where a character does not decide between it and another way.
+    pub is_always: bool,
 }
 
 /// Tokens that an edge reads, as a grammar writes them: what it names or, of all tokens of a vocabulary, the others.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use gobo_types::{Budget, CompileError, DenseId as _};
 
-use super::{Grammar, Rule};
+use super::{CalledRule, Grammar, Rule};
 use crate::chars::{CharSet, Expr, Machine, MachineState};
 use crate::ids::RuleId;
 
@@ -45,7 +45,8 @@ impl Grammar {
             renumber(&mut expr, &moved, sets, budget)?;
             self.rules.push(Rule { name, expr, lengths });
         }
-        self.called.extend(other.called.into_iter().map(moved));
+        let moved_call = |called: CalledRule| CalledRule { rule: moved(called.rule), ..called };
+        self.called.extend(other.called.into_iter().map(moved_call));
         let families = other.families.into_iter();
         self.families.extend(families.map(|family| family.into_iter().map(moved).collect()));
         Ok(moved(other.start))

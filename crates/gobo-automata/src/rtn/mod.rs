@@ -11,6 +11,6 @@ mod network;
 mod open_rules;
 mod rules;
 
-pub use grammar::{Grammar, Rule, TokenItem, TokenSet};
+pub use grammar::{CalledRule, Grammar, Rule, TokenItem, TokenSet};
 pub(crate) use network::{Call, CallTable, Folds, Network};
 pub use open_rules::{OpenRule, OpenRules, Piece};

@@ -3,7 +3,7 @@
 //! One rule for each non-terminal of the RFC. Indented texts need a rule for each nesting depth instead: a pushdown
 //! automaton can count the depth once, but not once more on each line.
 
-use gobo_automata::{Expr, Grammar, Rule, RuleId};
+use gobo_automata::{CalledRule, Expr, Grammar, Rule, RuleId};
 use gobo_types::{DenseId as _, JsonNesting, NumberForm, ReportEntry, Whitespace};
 
 use super::layout::Layout;
@@ -63,7 +63,8 @@ fn counted(whitespace: Whitespace, numbers: NumberForm) -> Grammar {
     let member = Expr::Concat(vec![Expr::Call(STRING), layout.colon(), Expr::Call(VALUE)]);
     let mut rules =
         rules(list("{", Expr::Call(MEMBER), "}"), member, list("[", Expr::Call(VALUE), "]"), numbers);
-    let called = RuleId::range(WS.index()..WS.index() + of_layout.len()).collect();
+    let called = RuleId::range(WS.index()..WS.index() + of_layout.len());
+    let called = called.map(|rule| CalledRule { rule, is_always: false }).collect();
     rules.extend(of_layout);
     rules.push(rule("text", Expr::Concat(vec![layout.before(), Expr::Call(VALUE), layout.after()])));
     Grammar { start: RuleId::new(rules.len() - 1), rules, called, families: Vec::new(), tokens: Vec::new() }

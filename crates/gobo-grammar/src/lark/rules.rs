@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use gobo_automata::{Expr, Grammar, Language, Rule, RuleId};
+use gobo_automata::{CalledRule, Expr, Grammar, Language, Rule, RuleId};
 use gobo_types::{Budget, CompileError, DenseId as _, LengthRange, RefusalKind, ReportEntry};
 
 use super::modules::{DefinitionId, Found, MAIN, ModuleId, Modules};
@@ -67,7 +67,7 @@ struct Lowering<'a> {
     /// What the reports of schemas note.
     notes: BTreeSet<ReportEntry>,
     /// Rules of schemas that are called wherever that is possible.
-    called: Vec<RuleId>,
+    called: Vec<CalledRule>,
 }
 
 /// The grammar over characters whose texts begin with the rule `start`.

@@ -1,7 +1,7 @@
 //! The rule table with its worklist.
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_automata::{Expr, Grammar, Rule, RuleId};
+use gobo_automata::{CalledRule, Expr, Grammar, Rule, RuleId};
 use gobo_types::{DenseId as _, LengthRange};
 
 use crate::formula::expansion::Literal;
@@ -60,7 +60,7 @@ pub(crate) struct Rules {
     known: HashMap<RuleKey, RuleId>,
     worklist: Vec<Task>,
     /// Rules that are not inlined.
-    called: Vec<RuleId>,
+    called: Vec<CalledRule>,
 }
 
 impl Rules {
@@ -83,7 +83,7 @@ impl Rules {
     /// Adds a rule that is not inlined.
     pub(crate) fn add_called(&mut self, name: &str, expr: Expr) -> RuleId {
         let rule = self.add(name.to_owned(), expr);
-        self.called.push(rule);
+        self.called.push(CalledRule { rule, is_always: false });
         rule
     }
 
@@ -102,7 +102,7 @@ impl Rules {
         let rule = self.add(name, nothing());
         // Each level has such a rule, and each place that takes any value calls it.
         if matches!(key.form, Form::Yaml(_)) && key.literals.is_empty() {
-            self.called.push(rule);
+            self.called.push(CalledRule { rule, is_always: true });
         }
         self.worklist.push(Task { rule, key: key.clone() });
         self.known.insert(key, rule);

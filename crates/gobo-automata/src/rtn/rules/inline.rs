@@ -60,8 +60,10 @@ impl Rules {
                 }
                 unit.iter().for_each(|&rule| is_kept[rule] = true);
                 let is_shared = unit.iter().all(|&rule| {
-                    let is_free = !is_ambiguous[rule] && self.dfas[rule].len() >= SHARE_STATES;
-                    uses[rule] > 1 && (is_free || self.called.contains(&rule))
+                    let called = self.called.iter().find(|called| called.rule == rule);
+                    let is_worth_it = called.is_some() || self.dfas[rule].len() >= SHARE_STATES;
+                    let is_always = called.is_some_and(|called| called.is_always);
+                    uses[rule] > 1 && (is_always || !is_ambiguous[rule] && is_worth_it)
                 });
                 if is_shared || states + cost(&unit) > INLINE_STATES {
                     continue;

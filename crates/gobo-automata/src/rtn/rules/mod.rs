@@ -16,7 +16,7 @@ use foldhash::{HashMap, HashMapExt};
 use gobo_types::{Budget, CompileError, DenseId as _, LengthRange, Table, TextStart};
 
 use self::families::Families;
-use super::grammar::Grammar;
+use super::grammar::{CalledRule, Grammar};
 use crate::chars::Expr;
 use crate::chars::alphabet::{Alphabet, CharSets, SetId};
 use crate::chars::determinize::determinize;
@@ -34,7 +34,7 @@ pub(super) struct Rules {
     pub(super) space: Option<Symbol>,
     pub(super) names: Table<RuleId, String>,
     /// [`Grammar::called`].
-    called: Vec<RuleId>,
+    called: Vec<CalledRule>,
     families: Families,
     /// `[rules]`: the lengths of those whose characters are counted. Their automata are nobody else's part.
     pub(super) lengths: Table<RuleId, Option<LengthRange>>,
