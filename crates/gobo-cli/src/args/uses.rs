@@ -111,6 +111,15 @@ fn of_target(target: &TargetArgs) -> Uses {
     ])
 }
 
+/// The same, and the rules that a text stands in are read within the limits.
+fn of_explained(target: &TargetArgs) -> Uses {
+    if target.index.is_none() {
+        return COMPILES;
+    }
+    Uses::of(&[Store, MaxStates, MaxSteps, MaxBytes, Json])
+        .saying(&[(Threads, "--index gives an index, and nothing is compiled")])
+}
+
 /// A grammar is lowered, and compiled where a tokenizer is given.
 fn of_lint(args: &LintArgs) -> Uses {
     if args.tokenizer.is_some() {
@@ -129,7 +138,7 @@ fn uses(cli: &Cli) -> Uses {
         | Command::Inspect(_) => READS,
         Command::Compile(_) => COMPILES,
         Command::Mask(args) => of_target(&args.target),
-        Command::Explain(args) => of_target(&args.target),
+        Command::Explain(args) => of_explained(&args.target),
         Command::Sample(args) => of_target(&args.target),
         Command::Verify(args) if args.recompile => COMPILES.saying(&[]),
         Command::Verify(_) => Uses::of(&[Store, Threads, Json]).saying(&[
@@ -228,6 +237,7 @@ mod tests {
                 "`gobo get` does not use --threads: it is done by one thread",
             ),
             ("gobo mask --index f --max-steps 5", "--index gives an index, and nothing is compiled"),
+            ("gobo explain --index f --threads 2", "--index gives an index, and nothing is compiled"),
             ("gobo verify f --max-bytes 5", "without --recompile it compiles nothing"),
             (
                 "gobo inspect f --store-writers group",
@@ -254,6 +264,7 @@ mod tests {
             "gobo --server s status",
             "gobo verify f --recompile --max-bytes 1GiB --threads 2",
             "gobo mask --tokenizer t --regex a --threads 2 --max-states 1M",
+            "gobo explain --index f --max-steps 1G --json",
             "gobo grammar lint g --max-steps 1G --json",
             "gobo grammar lint g --tokenizer t --threads 2 --store x",
             "gobo serve --threads 2 --max-bytes 2GiB --store-writers anyone --store x",

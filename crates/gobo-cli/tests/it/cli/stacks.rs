@@ -120,7 +120,7 @@ fn explain_names_the_rules_that_a_text_stands_in() {
     let pattern = "(?P<QUOTED_TEXT>)|\"[a-z]+\"";
     let quoted = way(&[rule("regex", 0), rule("QUOTED_TEXT", 0)]);
     assert_eq!(explain(0, &["--regex", pattern, "--text", "\"ab"]), quoted);
-    let limits = ["--text", "[[", "--max-steps", "1000"];
+    let limits = ["--text", "[[", "--max-steps", "10"];
     let unknown = explain(0, &[&["--index", &index], &limits[..]].concat());
     assert!(unknown["unknown"].as_str().unwrap().starts_with("over budget"), "{unknown}");
     // Of what has no named parts nothing is told.
