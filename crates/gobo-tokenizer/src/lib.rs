@@ -77,6 +77,7 @@
 #![forbid(unsafe_code)]
 
 mod builtin;
+mod byte_pairs;
 mod bytes;
 mod checked;
 mod encode;

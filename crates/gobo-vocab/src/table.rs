@@ -3,6 +3,8 @@
 use gobo_artifact::layout::vocabulary_digest;
 use gobo_types::{ErrorKind, TokenId, VocabularyDigest};
 
+use crate::encoder::BytePairEncoder;
+
 /// Most ids of a vocabulary. The largest in use have about 2^18; a file that claims more than 2^22 is broken or hostile.
 pub const MAX_VOCABULARY_LEN: usize = 1 << 22;
 
@@ -22,6 +24,7 @@ pub struct Token {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TokenTable {
     tokens: Vec<Token>,
+    encoder: Option<Result<BytePairEncoder, String>>,
 }
 
 /// Why a table is impossible.
@@ -87,7 +90,7 @@ impl TokenTable {
 
     /// A table without tokens, with room for those of so many ids.
     pub fn with_capacity(ids: usize) -> Self {
-        Self { tokens: Vec::with_capacity(ids) }
+        Self { tokens: Vec::with_capacity(ids), encoder: None }
     }
 
     /// Gives `id` its bytes. Inserting the very same token again changes nothing.
@@ -130,7 +133,17 @@ impl TokenTable {
         &self.tokens
     }
 
-    /// The digest over every id's flag and bytes: tables are equal exactly if their digests are. O(bytes).
+    /// Says how the tokenizer cuts texts, or why that is not known. It is no part of the table's digest.
+    pub fn set_encoder(&mut self, encoder: Result<BytePairEncoder, String>) {
+        self.encoder = Some(encoder);
+    }
+
+    /// How the tokenizer cuts texts; `None` if nobody has said it.
+    pub fn encoder(&self) -> Option<Result<&BytePairEncoder, &str>> {
+        self.encoder.as_ref().map(|encoder| encoder.as_ref().map_err(String::as_str))
+    }
+
+    /// The digest over every id's flag and bytes: tables have equal tokens exactly if their digests are equal. O(bytes).
     pub fn digest(&self) -> VocabularyDigest {
         vocabulary_digest(self.tokens.iter().map(|token| (token.bytes.as_slice(), token.special)))
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use gobo_artifact::file::AlignedBytes;
 use gobo_artifact::layout::{VocabularyRoot, begins_inside, count_chars};
-use gobo_artifact::write::{SliceParts, VocabularyParts, write_vocabulary};
+use gobo_artifact::write::{EncoderParts, SliceParts, VocabularyParts, write_vocabulary};
 use gobo_types::{ByteSet, VocabularyDigest, beside};
 
 use crate::shared_rows::shared_rows;
@@ -15,7 +15,8 @@ use crate::trie_builder::{Added, Tries};
 use crate::trie_order::{Sorted, TrieOrder, count, sorted_ids};
 
 impl TokenTable {
-    /// The bytes of the vocabulary file. They depend on the table alone. O(bytes × log ids).
+    /// The bytes of the vocabulary file. They depend on the table alone, what it says of the encoder included. O(bytes × log
+    /// ids), and with an encoder O(merges × log merges).
     ///
     /// # Errors
     /// [`VocabError::Empty`] if no id spells anything, [`VocabError::TrieTooLarge`] past the trie's limit.
@@ -47,6 +48,12 @@ impl TokenTable {
         let slices = parts.into_iter().zip(&tries.slices).map(slice).collect();
         about.root.trie_nodes = count(tries.nodes.len());
         about.root.spellable = tries.all.bytes.words();
+        let encoder =
+            self.encoder().map(|encoder| match encoder.map(|encoder| encoder.tables(self.tokens())) {
+                Ok(Ok(parts)) => parts,
+                Ok(Err(error)) => EncoderParts::refused(error.to_string()),
+                Err(reason) => EncoderParts::refused(reason),
+            });
         let shared_rows = shared_rows(&tries.nodes, &order.ids[..ordinary], about.special.len());
         Ok(write_vocabulary(&VocabularyParts {
             digest: about.digest,
@@ -60,6 +67,7 @@ impl TokenTable {
             trie_sets: tries.sets.into_iter().map(ByteSet::words).collect(),
             slices,
             shared_rows,
+            encoder,
         }))
     }
 

@@ -142,6 +142,10 @@ impl Header {
             ArtifactKind::Vocabulary => kinds::OF_VOCABULARY.to_vec(),
             ArtifactKind::Index => kinds::OF_INDEX.to_vec(),
         };
+        if self.kind == ArtifactKind::Vocabulary && has(kinds::ENCODER) {
+            let tables = kinds::OF_ENCODER.iter().skip(1).any(|&kind| has(kind));
+            kinds.extend(&kinds::OF_ENCODER[..if tables { kinds::OF_ENCODER.len() } else { 1 }]);
+        }
         if self.kind == ArtifactKind::Index {
             // Compiler epochs before 9 wrote none.
             kinds.retain(|&kind| kind != kinds::CONSTRAINT_OPTIONS || has(kind));

@@ -88,6 +88,21 @@ pub const TOKEN_CLASSES: u32 = 56;
 /// u32 `[returns]`: how many tokens may begin until each return state is popped; 0xFFFFFFFF where they are not counted.
 pub const BUDGETS: u32 = 57;
 
+/// rkyv archive: the counts of the tables of the encoder and their digest, or why there are none.
+pub const ENCODER: u32 = 58;
+/// 16 bytes `[vocabulary length + 1]`: right part, time of the last merge, number, and where the cuts of each token begin.
+pub const MERGE_TOKENS: u32 = 59;
+/// u32 `[proper tokens]`: ids by their numbers.
+pub const MERGE_ORDER: u32 = 60;
+/// u32 triples `[merges]`: time, and the numbers of the next tokens that a merge joins; by left part, then by time.
+pub const MERGE_CUTS: u32 = 61;
+/// u8 `[256]`: the class of each byte for the automaton of chunks.
+pub const CHUNK_CLASSES: u32 = 62;
+/// u16 `[chunk states, classes]`: the next state.
+pub const CHUNK_STEPS: u32 = 63;
+/// u16 quadruples `[chunk states]`: the state behind a border within a chunk, behind a mark, whether the text may end, zero.
+pub const CHUNK_STATES: u32 = 64;
+
 /// Storage of a section whose layout needs no choice.
 pub const PLAIN: u32 = 0;
 /// Transitions as u16.
@@ -141,6 +156,13 @@ pub fn name(kind: u32) -> Option<&'static str> {
         TOKEN_RANGES => "token ranges",
         TOKEN_CLASSES => "token classes",
         BUDGETS => "budgets",
+        ENCODER => "encoder",
+        MERGE_TOKENS => "merge tokens",
+        MERGE_ORDER => "merge order",
+        MERGE_CUTS => "merge cuts",
+        CHUNK_CLASSES => "chunk classes",
+        CHUNK_STEPS => "chunk steps",
+        CHUNK_STATES => "chunk states",
         _ => return None,
     })
 }
@@ -161,6 +183,9 @@ pub const OF_VOCABULARY: &[u32] = &[
     SLICE_LONG,
     SHARED_ROWS,
 ];
+/// The sections that a vocabulary has after these if its tokenizer's encoder was looked at; without tables, the first one alone.
+pub const OF_ENCODER: &[u32] =
+    &[ENCODER, MERGE_TOKENS, MERGE_ORDER, MERGE_CUTS, CHUNK_CLASSES, CHUNK_STEPS, CHUNK_STATES];
 /// The sections of an index, in file order.
 pub const OF_INDEX: &[u32] = &[
     ROOT,

@@ -1,6 +1,7 @@
 //! Opened files: [`Index`](crate::Index) and [`Vocabulary`](crate::Vocabulary), and the check of everything that they hold.
 
 mod edges;
+mod encoder;
 pub(crate) mod index;
 mod verify_index;
 mod verify_vocabulary;

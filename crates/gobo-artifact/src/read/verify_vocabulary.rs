@@ -48,7 +48,8 @@ impl Vocabulary {
         }
         let nodes_end = self.verify_trie()?;
         self.verify_slices(nodes_end)?;
-        self.verify_shared_rows()
+        self.verify_shared_rows()?;
+        self.verify_encoder()
     }
 
     /// A row of an index is never empty for lack of words, and holds ordinary tokens only.

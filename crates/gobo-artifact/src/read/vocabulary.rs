@@ -15,6 +15,7 @@ use crate::layout::vocabulary::root::VocabularyRoot;
 use crate::layout::vocabulary::shared_rows::{RowSum, SharedRows};
 use crate::layout::vocabulary::slice::{MAX_SLICES, Slice, SliceEntry};
 use crate::layout::vocabulary::trie::{self, Trie, TrieNode};
+use crate::read::encoder::EncoderSpans;
 
 /// Most shared rows of a vocabulary file. Each is as large as a dense row, and a writer compares every dense row with each.
 const MAX_SHARED_ROWS: usize = 64;
@@ -58,6 +59,7 @@ pub struct Vocabulary {
     pub(super) token_chars: OnceLock<Box<[u8]>>,
     /// [`Self::token_ascii`].
     pub(super) token_ascii: OnceLock<Box<[u128]>>,
+    pub(super) encoder: Option<EncoderSpans>,
 }
 
 impl Vocabulary {
@@ -154,6 +156,7 @@ impl Vocabulary {
             trie_heights: OnceLock::new(),
             token_chars: OnceLock::new(),
             token_ascii: OnceLock::new(),
+            encoder: EncoderSpans::open(&artifact, root.len)?,
             root,
             artifact,
         })

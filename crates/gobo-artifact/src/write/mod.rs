@@ -41,6 +41,7 @@
 //! ```
 
 mod calls;
+mod encoder;
 mod file;
 mod index;
 mod rows;
@@ -48,6 +49,7 @@ mod transitions;
 mod vocabulary;
 
 pub use calls::{CallParts, DistancePart, ReturnPart};
+pub use encoder::EncoderParts;
 pub use file::ArtifactWriter;
 pub use index::{IndexParts, TokenClassPart, write_index};
 pub use rows::RowEncoder;

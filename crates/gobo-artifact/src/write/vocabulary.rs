@@ -12,6 +12,7 @@ use crate::layout::vocabulary::root::VocabularyRoot;
 use crate::layout::vocabulary::slice::SliceEntry;
 use crate::layout::vocabulary::slice_tables::SliceTables;
 use crate::layout::vocabulary::trie::TrieNode;
+use crate::write::encoder::EncoderParts;
 use crate::write::file::{ArtifactWriter, archive, count};
 
 /// The parts of a vocabulary file.
@@ -39,6 +40,8 @@ pub struct VocabularyParts<'a> {
     pub slices: Vec<SliceParts>,
     /// `[shared rows, row words]`: rows for indices to refer to, none of them empty.
     pub shared_rows: Vec<u32>,
+    /// How the tokenizer cuts texts, or why that is not known; `None` if nobody has looked.
+    pub encoder: Option<EncoderParts>,
 }
 
 /// The parts of a slice; lengths and characters follow from its tokens.
@@ -91,6 +94,9 @@ pub fn write_vocabulary(parts: &VocabularyParts<'_>) -> AlignedBytes {
     plain(kinds::SLICE_ROWS, all.rows.as_bytes());
     plain(kinds::SLICE_LONG, all.long.as_bytes());
     plain(kinds::SHARED_ROWS, parts.shared_rows.as_bytes());
+    if let Some(encoder) = &parts.encoder {
+        encoder.write(&mut writer);
+    }
     writer.finish()
 }
 

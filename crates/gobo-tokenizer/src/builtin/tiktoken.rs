@@ -8,22 +8,37 @@ use gobo_vocab::TokenTable;
 use tiktoken_rs::CoreBPE;
 
 use super::BUILTIN;
+use crate::byte_pairs;
 use crate::bytes::Spelling;
 use crate::named_tokens::NamedTokens;
 
 /// A built-in encoding.
 #[derive(Clone, Copy)]
-pub(crate) struct Encoding(&'static CoreBPE);
+pub(crate) struct Encoding {
+    encoder: &'static CoreBPE,
+    /// The pattern of its chunks.
+    pattern: &'static str,
+}
+
+/// The patterns of the library, which does not give them out.
+const R50K: &str = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s";
+const CL100K: &str = r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s";
+const O200K: &str = concat!(
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+    r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+    r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+);
 
 impl Encoding {
     /// The encoding called `name`.
     pub(crate) fn named(name: &str) -> Option<Self> {
-        match name {
-            "o200k_base" => Some(Self(tiktoken_rs::o200k_base_singleton())),
-            "cl100k_base" => Some(Self(tiktoken_rs::cl100k_base_singleton())),
-            "r50k_base" => Some(Self(tiktoken_rs::r50k_base_singleton())),
-            _ => None,
-        }
+        let (encoder, pattern) = match name {
+            "o200k_base" => (tiktoken_rs::o200k_base_singleton(), O200K),
+            "cl100k_base" => (tiktoken_rs::cl100k_base_singleton(), CL100K),
+            "r50k_base" => (tiktoken_rs::r50k_base_singleton(), R50K),
+            _ => return None,
+        };
+        Some(Self { encoder, pattern })
     }
 
     /// The encoding that has exactly these ranks.
@@ -37,7 +52,7 @@ impl Encoding {
     }
 
     pub(super) fn tokens(self) -> NamedTokens {
-        let Self(encoding) = self;
+        let encoding = self.encoder;
         let mut names: Vec<(String, TokenId)> = encoding
             .special_tokens()
             .into_iter()
@@ -58,6 +73,8 @@ impl Encoding {
                 table.insert(id, bytes, special).expect("built-in tokens are short and have an id each");
             }
         }
+        let encoder = byte_pairs::of_ranks(table.tokens(), Some(self.pattern.to_owned()));
+        table.set_encoder(Ok(encoder));
         NamedTokens::new(table, "tiktoken", Spelling::ByteLevel, names)
     }
 
@@ -67,13 +84,13 @@ impl Encoding {
     /// The library's, if its split regex gives up.
     pub(crate) fn encode(self, text: &str) -> Result<Vec<TokenId>, Box<dyn Error + Send + Sync>> {
         // Not `encode_ordinary`, which panics where the split regex gives up.
-        let (ids, _) = self.0.encode(text, &HashSet::new())?;
+        let (ids, _) = self.encoder.encode(text, &HashSet::new())?;
         Ok(ids)
     }
 
     /// The bytes of all ids, `None` if one is unknown.
     pub(crate) fn decode(self, ids: &[TokenId]) -> Option<Vec<u8>> {
-        self.0.decode_bytes(ids).ok()
+        self.encoder.decode_bytes(ids).ok()
     }
 }
 

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
 
+use gobo_types::TokenId;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, SeqAccess, Visitor};
 
 use super::id_map::{Index, Text};
@@ -98,7 +99,8 @@ impl<'de: 'a, 'a> Deserialize<'de> for Merge<'a> {
     }
 }
 
-/// Checks that every merge makes a token of `ids` out of two, and each does so once; `text` is the text of an id. O(merges).
+/// Checks that every merge makes a token of `ids` out of two, and each does so once; `text` is the text of an id. Returns the ids of
+/// each, comments left out. O(merges · log merges).
 ///
 /// # Errors
 /// [`ImportError::Merge`] naming the first that does not.
@@ -107,7 +109,7 @@ pub(crate) fn check<'t>(
     merges: &[Merge<'_>],
     text: impl Fn(usize) -> Option<&'t str>,
     ids: &Index<'_>,
-) -> Result<(), ImportError> {
+) -> Result<Vec<gobo_vocab::Merge>, ImportError> {
     let failed = |position: usize, source| ImportError::Merge {
         path: path.into(),
         position,
@@ -117,7 +119,7 @@ pub(crate) fn check<'t>(
     let mut product = String::new();
     // The product before this one: most files list merges in the order of their products' ids.
     let mut last = 0;
-    let mut pairs = Vec::with_capacity(merges.len());
+    let mut found = Vec::with_capacity(merges.len());
     for (position, merge) in merges.iter().enumerate().filter(|(_, merge)| !merge.is_comment()) {
         let Merge::Pair(left, right) = merge else { return Err(failed(position, MergeProblem::Form)) };
         if left.is_empty() || right.is_empty() {
@@ -127,7 +129,7 @@ pub(crate) fn check<'t>(
             let unknown = || failed(position, MergeProblem::UnknownToken { token: token.to_owned() });
             ids.get(token).ok_or_else(unknown)
         };
-        pairs.push(u64::from(id(left)?) << 32 | u64::from(id(right)?));
+        let (left_id, right_id) = (id(left)?, id(right)?);
         // By length first: most texts differ in it.
         let is_product = |id: usize| {
             text(id).is_some_and(|text| {
@@ -136,19 +138,21 @@ pub(crate) fn check<'t>(
                     && text.ends_with(&**right)
             })
         };
-        if is_product(last) {
-            continue;
-        }
-        last += 1;
         if !is_product(last) {
-            product.clear();
-            product.extend([&**left, &**right]);
-            last = id(&product)? as usize;
+            last += 1;
+            if !is_product(last) {
+                product.clear();
+                product.extend([&**left, &**right]);
+                last = id(&product)? as usize;
+            }
         }
+        let product = TokenId::try_from(last).expect("ids are below the limit");
+        found.push(gobo_vocab::Merge { left: left_id, right: right_id, product });
     }
+    let mut pairs: Vec<(TokenId, TokenId)> = found.iter().map(|of| (of.left, of.right)).collect();
     pairs.sort_unstable();
     if pairs.windows(2).all(|pair| pair[0] != pair[1]) {
-        return Ok(());
+        return Ok(found);
     }
     // Only now is the repeated one searched for: it takes longer, and is rare.
     let mut seen = HashMap::new();
@@ -157,7 +161,7 @@ pub(crate) fn check<'t>(
             return Err(failed(position, MergeProblem::Repeated { first }));
         }
     }
-    Ok(())
+    Ok(found)
 }
 
 #[cfg(test)]
@@ -169,7 +173,7 @@ mod tests {
         let ids = texts.into_iter().zip(0..).collect();
         let merges: Vec<Merge<'_>> = serde_json::from_str(json).unwrap();
         match check(Path::new("t"), &merges, |id| texts.get(id).copied(), &ids) {
-            Ok(()) => None,
+            Ok(_) => None,
             Err(ImportError::Merge { position, source, .. }) => Some((position, source)),
             Err(other) => panic!("{other:?}"),
         }

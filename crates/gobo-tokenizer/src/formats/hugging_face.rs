@@ -6,13 +6,13 @@ use std::path::Path;
 
 use foldhash::HashSet;
 use gobo_types::{TokenId, beside};
-use gobo_vocab::TokenTable;
+use gobo_vocab::{BytePairEncoder, Symbols, TokenTable};
 use serde::Deserialize;
 
-use super::pipeline::Component;
+use super::pipeline::{Component, UnknownStep};
 use crate::ImportError;
 use crate::bytes::{Spelling, WordPieces, byte_fallback, byte_level};
-use crate::checked::{Capped, ID_LIMIT, Merge, Vocab, index, merges};
+use crate::checked::{Capped, ID_LIMIT, Index, Merge, Vocab, index, merges};
 use crate::named_tokens::NamedTokens;
 
 /// A `tokenizer.json`. Fields that do not touch token bytes (`post_processor`, `truncation` …) are skipped unread.
@@ -49,6 +49,8 @@ struct Model<'a> {
     byte_fallback: Option<bool>,
     continuing_subword_prefix: Option<String>,
     end_of_word_suffix: Option<String>,
+    ignore_merges: Option<bool>,
+    dropout: Option<f64>,
 }
 
 /// Reads the tokens of a `tokenizer.json`.
@@ -75,11 +77,14 @@ pub(crate) fn read(path: &Path, text: &str) -> Result<NamedTokens, ImportError> 
         "Unigram" => ("Unigram", file.unigram_spelling().map_err(unsupported)?),
         _ => ("WordPiece", file.word_piece_spelling().map_err(unsupported)?),
     };
-    let merges = file.model.merges.filter(|_| model_kind == "BPE");
+    let cuts = file.cuts(&model_kind);
+    let merges = file.model.merges.take().filter(|_| model_kind == "BPE");
     let items = merges.as_ref().map_or(0, |_| texts.len());
     let check_merges = || {
         let text = |id: usize| texts.get(id)?.as_deref();
-        merges.map_or(Ok(()), |merges| merges::check(path, &merges.all(path, "model.merges")?, text, &ids))
+        let check =
+            |merges: Capped<Merge<'_>>| merges::check(path, &merges.all(path, "model.merges")?, text, &ids);
+        merges.map(check).transpose()
     };
     let named = || {
         let unknown = match file.model.unk_id {
@@ -100,17 +105,77 @@ pub(crate) fn read(path: &Path, text: &str) -> Result<NamedTokens, ImportError> 
         let special =
             added.values().filter(|token| token.special).filter_map(|token| ids.get(&token.content));
         let special = special.collect();
+        let literals = added.iter().filter(|(_, token)| !token.special).map(|(&id, _)| id).collect();
         let tokens = Tokens { path, texts: &texts, added, special, unknown, unknown_id, spelling: &spelling };
-        Ok((tokens.into_table()?, names))
+        Ok((tokens.into_table()?, names, literals))
     };
     // The check of the merges takes about as long as all the rest. Its errors are reported first.
     let (named, checked) = beside(items, named, check_merges);
-    checked?;
-    let (table, names) = named?;
+    let merges = checked?;
+    let (mut table, names, literals) = named?;
+    table.set_encoder(
+        cuts.and_then(|cuts| cuts.encoder(merges.unwrap_or_default(), literals, &ids, &spelling)),
+    );
     Ok(NamedTokens::new(table, kind, spelling, names))
 }
 
+/// How a BPE model cuts texts, beside its merges.
+struct Cuts {
+    pattern: Option<String>,
+    is_composing: bool,
+    has_whole_chunks: bool,
+}
+
+impl Cuts {
+    /// The encoder with these merges.
+    fn encoder(
+        self,
+        merges: Vec<gobo_vocab::Merge>,
+        literals: Vec<TokenId>,
+        ids: &Index<'_>,
+        spelling: &Spelling,
+    ) -> Result<BytePairEncoder, UnknownStep> {
+        let symbols = match spelling {
+            Spelling::ByteLevel => Symbols::Bytes,
+            Spelling::Marked { space_mark, .. } => {
+                let byte_tokens = (0..=u8::MAX).map(|byte| ids.get(&format!("<0x{byte:02X}>"))).collect();
+                Symbols::Chars { byte_tokens, space_mark: *space_mark }
+            }
+            Spelling::WordPieces(_) => return Err("no byte-pair encoding".into()),
+        };
+        let composing = "true of texts in NFC, into which the tokenizer turns all texts";
+        Ok(BytePairEncoder {
+            merges: (0..).zip(merges).collect(),
+            symbols,
+            pattern: self.pattern,
+            has_whole_chunks: self.has_whole_chunks,
+            literals,
+            only: self.is_composing.then(|| composing.to_owned()),
+        })
+    }
+}
+
 impl TokenizerJson<'_> {
+    /// How texts are cut, or why that is not known.
+    fn cuts(&self, model_kind: &str) -> Result<Cuts, UnknownStep> {
+        if model_kind != "BPE" {
+            return Err(format!("{model_kind} is no byte-pair encoding"));
+        }
+        if self.model.dropout.is_some_and(|dropout| dropout > 0.0) {
+            return Err("merges are left out at random (dropout)".into());
+        }
+        let mut patterns = Vec::new();
+        if let Some(pre_tokenizer) = &self.pre_tokenizer {
+            pre_tokenizer.chunk_patterns(&mut patterns)?;
+        }
+        if patterns.len() > 1 {
+            return Err(format!("chunks are cut by {} patterns, one after the other", patterns.len()));
+        }
+        let is_composing = self.normalizer.as_ref().map_or(Ok(false), Component::composes)?;
+        let has_whole_chunks = self.model.ignore_merges == Some(true);
+        Ok(Cuts { pattern: patterns.pop(), is_composing, has_whole_chunks })
+    }
+
     /// The name of the kind and its spelling, else the name of a kind that is not supported.
     fn bpe_spelling(&self, texts: &[Option<Cow<'_, str>>]) -> Result<(&'static str, Spelling), &'static str> {
         // Such vocabularies have two forms of most texts: inside a word, and at its border.

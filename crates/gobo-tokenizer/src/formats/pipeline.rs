@@ -21,12 +21,25 @@ pub(crate) struct Component {
     normalizers: Vec<Component>,
     pretokenizers: Vec<Component>,
     decoders: Vec<Component>,
+    /// Of `Split`.
+    behavior: Option<String>,
+    invert: Option<bool>,
+    /// Of `ByteLevel`: whether texts are split as for GPT-2; they are unless this says no.
+    use_regex: Option<bool>,
+    /// Of `Metaspace`: whether a space begins a chunk; it does unless this says no.
+    split: Option<bool>,
 }
+
+/// The pattern of `ByteLevel`, as the `tokenizers` library has it.
+const GPT2: &str = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
+
+/// A step whose effect on the borders of tokens is not known, for a person.
+pub(crate) type UnknownStep = String;
 
 #[derive(Debug, Deserialize)]
 enum Pattern {
     String(String),
-    Regex(serde::de::IgnoredAny),
+    Regex(String),
 }
 
 impl Component {
@@ -68,6 +81,42 @@ impl Component {
             _ => None,
         };
         own.or_else(|| self.parts().find_map(|part| part.space_mark(of_replace)))
+    }
+
+    /// The patterns by which this pre-tokenizer cuts a text into chunks, the first one first. What it puts before a text does not matter
+    /// here.
+    pub(crate) fn chunk_patterns(&self, into: &mut Vec<String>) -> Result<(), UnknownStep> {
+        match (self.kind.as_deref().unwrap_or_default(), &self.pattern) {
+            ("ByteLevel", _) => into.extend((self.use_regex != Some(false)).then(|| GPT2.to_owned())),
+            ("Split", Some(Pattern::Regex(pattern))) if self.is_isolating() && !pattern.contains('$') => {
+                into.push(pattern.clone());
+            }
+            ("Metaspace", _) if self.split == Some(false) => {}
+            ("Sequence", _) => {
+                return self.pretokenizers.iter().try_for_each(|part| part.chunk_patterns(into));
+            }
+            (kind, _) => {
+                return Err(format!("a pre-tokenizer {kind:?} of which it is not known where it cuts"));
+            }
+        }
+        Ok(())
+    }
+
+    fn is_isolating(&self) -> bool {
+        self.behavior.as_deref() == Some("Isolated") && self.invert != Some(true)
+    }
+
+    /// Whether this normalizer turns texts into NFC; it does nothing else but put a mark before texts or in the place of spaces.
+    pub(crate) fn composes(&self) -> Result<bool, UnknownStep> {
+        match (self.kind.as_deref().unwrap_or_default(), &self.pattern) {
+            ("NFC", _) => Ok(true),
+            ("Prepend", _) => Ok(false),
+            ("Replace", Some(Pattern::String(from))) if from == " " => Ok(false),
+            ("Sequence", _) => {
+                self.normalizers.iter().try_fold(false, |all, part| Ok(all | part.composes()?))
+            }
+            (kind, _) => Err(format!("a normalizer {kind:?}, which may change texts")),
+        }
     }
 
     fn parts(&self) -> impl Iterator<Item = &Self> {

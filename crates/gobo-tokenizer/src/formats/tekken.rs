@@ -9,6 +9,7 @@ use gobo_types::TokenId;
 use gobo_vocab::TokenTable;
 use serde::Deserialize;
 
+use crate::byte_pairs;
 use crate::bytes::Spelling;
 use crate::checked::{Capped, ID_LIMIT};
 use crate::named_tokens::NamedTokens;
@@ -147,5 +148,9 @@ fn read_with_pattern(path: &Path, text: &str) -> Result<(NamedTokens, Option<Str
         let expected = "every rank below default_vocab_size - default_num_special_tokens";
         return Err(wrong("vocab".into(), found, expected));
     }
+    table.set_encoder(match &pattern {
+        Some(pattern) => Ok(byte_pairs::of_ranks(table.tokens(), Some(pattern.clone()))),
+        None => Err("the file does not say how texts are split".into()),
+    });
     Ok((NamedTokens::new(table, "tekken", Spelling::ByteLevel, names), pattern))
 }

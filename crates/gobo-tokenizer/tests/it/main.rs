@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod bad_files;
+mod cuts;
 mod memory;
 mod model_folder;
 mod real_files;

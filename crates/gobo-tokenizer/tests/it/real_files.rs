@@ -82,7 +82,7 @@ const CORPUS: [&str; 33] = [
 ];
 
 /// The folder of a tokenizer.
-fn folder(name: &str) -> PathBuf {
+pub(crate) fn folder(name: &str) -> PathBuf {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
     let folder =
         std::env::var_os("GOBO_DATA").map_or_else(beside, PathBuf::from).join("tokenizers").join(name);

@@ -1,5 +1,7 @@
 //! The sections of a vocabulary file: the bytes of all tokens, tries over them, slices, and rows that indices share.
 
+pub(crate) mod encoder;
+pub(crate) mod merges;
 pub(crate) mod root;
 #[cfg(feature = "write")]
 pub(crate) mod shared_rows;

@@ -1,0 +1,94 @@
+//! The tables of a tokenizer's encoder: merges, and the automaton of its chunks.
+//!
+//! A text is cut into chunks, and merges happen within a chunk. Where a chunk ends is guessed between two tokens: by a mark, or by none. The automaton
+//! reads the bytes of a text with its marks, and accepts it if they stand where the tokenizer cuts.
+
+use crate::layout::vocabulary::merges::Merges;
+
+/// The state of the automaton of chunks from which nothing leads on.
+pub const NO_CHUNK: u16 = 0;
+
+/// The root of the tables of an encoder.
+#[derive(Debug, Clone, PartialEq, Eq, rkyv::Archive, rkyv::Serialize, rkyv::Deserialize)]
+pub struct EncoderRoot {
+    /// Why there are no tables; empty if there are.
+    pub refused: String,
+    /// What is true of the texts that are cut as the tables say, if not all are; empty if all are.
+    pub only: String,
+    /// blake3 of the other tables: the name of the encoder in keys.
+    pub digest: [u8; 32],
+    /// Tokens that are their own encoding.
+    pub proper: u32,
+    /// Merges of proper tokens.
+    pub cuts: u32,
+    /// States of the automaton of chunks, the dead one 0 included.
+    pub chunk_states: u32,
+    /// Classes of bytes.
+    pub chunk_classes: u32,
+    /// The state at the beginning of a chunk of which nothing is known.
+    pub chunk_start: u32,
+}
+
+/// The automaton of chunks.
+#[derive(Debug, Clone, Copy)]
+pub struct Chunks<'a> {
+    pub(crate) start: u16,
+    pub(crate) stride: usize,
+    pub(crate) classes: &'a [u8],
+    /// `[states, classes]`.
+    pub(crate) steps: &'a [u16],
+    /// `[states]`: the state behind a border without a mark, behind a mark, and whether the text may end.
+    pub(crate) states: &'a [[u16; 4]],
+}
+
+impl Chunks<'_> {
+    /// The state at the beginning of a chunk of which nothing is known. O(1).
+    pub fn start(&self) -> u16 {
+        self.start
+    }
+
+    /// Number of states, the dead one included. O(1).
+    #[expect(clippy::len_without_is_empty, reason = "there is always the dead state")]
+    pub fn len(&self) -> usize {
+        self.states.len()
+    }
+
+    /// The state after a byte. O(1).
+    #[inline]
+    pub fn next(&self, state: u16, byte: u8) -> u16 {
+        let class = self.classes.get(usize::from(byte)).map_or(0, |&class| usize::from(class));
+        self.steps.get(usize::from(state) * self.stride + class).copied().unwrap_or(NO_CHUNK)
+    }
+
+    /// The state behind the border of two tokens of one chunk. O(1).
+    #[inline]
+    pub fn within(&self, state: u16) -> u16 {
+        self.states.get(usize::from(state)).map_or(NO_CHUNK, |of| of[0])
+    }
+
+    /// The state behind the border of two chunks, or [`NO_CHUNK`] where none can be. O(1).
+    #[inline]
+    pub fn marked(&self, state: u16) -> u16 {
+        self.states.get(usize::from(state)).map_or(NO_CHUNK, |of| of[1])
+    }
+
+    /// Whether the text may end. O(1).
+    #[inline]
+    pub fn may_end(&self, state: u16) -> bool {
+        self.states.get(usize::from(state)).is_some_and(|of| of[2] == 1)
+    }
+}
+
+/// How a tokenizer cuts texts into tokens.
+///
+/// A sequence of tokens is what the tokenizer makes of its text exactly if each token is proper, marks can be put between some of them so that
+/// the automaton of chunks accepts, and no two neighbours without a mark between them join.
+#[derive(Debug, Clone, Copy)]
+pub struct Encoder<'a> {
+    /// Which neighbours join.
+    pub merges: Merges<'a>,
+    /// Where chunks end.
+    pub chunks: Chunks<'a>,
+    /// What is true of the texts that are cut so; empty if all are.
+    pub only: &'a str,
+}

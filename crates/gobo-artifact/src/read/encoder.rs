@@ -1,0 +1,140 @@
+//! The tables of an encoder in a vocabulary file.
+
+use gobo_types::TokenId;
+
+use crate::layout::artifact::{Artifact, Span};
+use crate::layout::error::ArtifactError;
+use crate::layout::section as kinds;
+use crate::layout::vocabulary::encoder::{Chunks, Encoder, EncoderRoot, NO_CHUNK};
+use crate::layout::vocabulary::merges::{Cut, Merges, NO_POSITION, NO_TOKEN, SpineToken};
+use crate::read::vocabulary::Vocabulary;
+
+/// Where the tables of an encoder lie.
+#[derive(Debug)]
+pub(crate) struct EncoderSpans {
+    pub(super) root: EncoderRoot,
+    tables: Option<Tables>,
+}
+
+#[derive(Debug)]
+struct Tables {
+    tokens: Span,
+    order: Span,
+    cuts: Span,
+    classes: Span,
+    steps: Span,
+    states: Span,
+}
+
+impl EncoderSpans {
+    /// The tables of a vocabulary of `len` ids, if its file says anything about an encoder.
+    pub(super) fn open(artifact: &Artifact, len: u32) -> Result<Option<Self>, ArtifactError> {
+        if !artifact.has_section(kinds::ENCODER) {
+            return Ok(None);
+        }
+        let root: EncoderRoot = artifact.archive(kinds::ENCODER)?;
+        if artifact.has_section(kinds::MERGE_TOKENS) != root.refused.is_empty() {
+            return Err(artifact.meaning("an encoder has tables or a reason why it has none"));
+        }
+        if !root.refused.is_empty() {
+            return Ok(Some(Self { root, tables: None }));
+        }
+        let states = u64::from(root.chunk_states);
+        let is_start = root.chunk_start < root.chunk_states && root.chunk_start != u32::from(NO_CHUNK);
+        if !is_start || root.chunk_states > 1 << 16 || !(1..=256).contains(&root.chunk_classes) {
+            return Err(artifact.meaning("the counts of the automaton of chunks"));
+        }
+        let tables = Tables {
+            tokens: artifact.span::<SpineToken>(kinds::MERGE_TOKENS, u64::from(len) + 1)?,
+            order: artifact.span::<TokenId>(kinds::MERGE_ORDER, root.proper.into())?,
+            cuts: artifact.span::<Cut>(kinds::MERGE_CUTS, root.cuts.into())?,
+            classes: artifact.span::<u8>(kinds::CHUNK_CLASSES, 256)?,
+            steps: artifact.span::<u16>(kinds::CHUNK_STEPS, states * u64::from(root.chunk_classes))?,
+            states: artifact.span::<[u16; 4]>(kinds::CHUNK_STATES, states)?,
+        };
+        Ok(Some(Self { root, tables: Some(tables) }))
+    }
+}
+
+impl Vocabulary {
+    /// How the tokenizer cuts texts into tokens. `Err` says why that is not known. O(1).
+    ///
+    /// # Errors
+    /// The reason that the import found, or that the file was imported without its tokenizer's merges.
+    pub fn encoder(&self) -> Result<Encoder<'_>, &str> {
+        const UNKNOWN: &str = "the vocabulary was imported without the merges of its tokenizer";
+        let spans = self.encoder.as_ref().ok_or(UNKNOWN)?;
+        let Some(tables) = &spans.tables else { return Err(&spans.root.refused) };
+        Ok(Encoder {
+            merges: Merges {
+                tokens: self.artifact.get(&tables.tokens),
+                order: self.artifact.get(&tables.order),
+                cuts: self.artifact.get(&tables.cuts),
+            },
+            chunks: Chunks {
+                start: u16::try_from(spans.root.chunk_start).unwrap_or(NO_CHUNK),
+                stride: spans.root.chunk_classes as usize,
+                classes: self.artifact.get(&tables.classes),
+                steps: self.artifact.get(&tables.steps),
+                states: self.artifact.get(&tables.states),
+            },
+            only: &spans.root.only,
+        })
+    }
+
+    /// The counts of the encoder's tables, if the file says anything about an encoder. O(1).
+    pub fn encoder_root(&self) -> Option<&EncoderRoot> {
+        self.encoder.as_ref().map(|spans| &spans.root)
+    }
+
+    /// Checks that the tables of the encoder stay within themselves. O(tables).
+    pub(super) fn verify_encoder(&self) -> Result<(), ArtifactError> {
+        let Ok(Encoder { merges: Merges { tokens, order, cuts }, chunks, .. }) = self.encoder() else {
+            return Ok(());
+        };
+        let fault = |what: &str| Err(self.artifact.meaning(format!("the encoder: {what}")));
+        let is_inverse = |(number, &id): (u32, &TokenId)| {
+            id < self.len() && tokens[id as usize].position == number && !self.is_special(id)
+        };
+        if !(0..).zip(order).all(is_inverse)
+            || tokens.iter().filter(|token| token.position != NO_POSITION).count() != order.len()
+        {
+            return fault("numbers and ids of proper tokens are not each other's");
+        }
+        // Right parts are shorter, so that a spine ends.
+        let is_part = |(id, token): (u32, &SpineToken)| {
+            token.right == NO_TOKEN
+                || token.right < self.len()
+                    && self.bytes(token.right).len() < self.bytes(id).len()
+                    && self.bytes(id).ends_with(self.bytes(token.right))
+        };
+        if !(0..self.len()).zip(tokens).all(is_part) {
+            return fault("a right part is no end of its token");
+        }
+        let are_ascending = tokens.windows(2).all(|pair| pair[0].cuts <= pair[1].cuts);
+        if !are_ascending
+            || tokens[0].cuts != 0
+            || tokens.last().map(|last| last.cuts as usize) != Some(cuts.len())
+        {
+            return fault("cuts do not lie one after the other");
+        }
+        let of_token = |pair: &[SpineToken]| {
+            let own = &cuts[pair[0].cuts as usize..pair[1].cuts as usize];
+            own.is_sorted_by_key(|cut| cut.time)
+                && own.iter().all(|cut| cut.from < cut.to && cut.to as usize <= order.len())
+        };
+        if !tokens.windows(2).all(of_token) {
+            return fault("the cuts of a token are out of order or beyond the proper tokens");
+        }
+        let is_state = |state: u16| usize::from(state) < chunks.len();
+        if chunks.classes.iter().any(|&class| usize::from(class) >= chunks.stride)
+            || !chunks.steps.iter().all(|&state| is_state(state))
+            || !chunks.states.iter().all(|of| is_state(of[0]) && is_state(of[1]) && of[2] <= 1 && of[3] == 0)
+            || chunks.steps[..chunks.stride].iter().any(|&state| state != NO_CHUNK)
+            || chunks.states[0] != [0; 4]
+        {
+            return fault("the automaton of chunks leads out of itself");
+        }
+        Ok(())
+    }
+}

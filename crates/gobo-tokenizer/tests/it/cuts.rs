@@ -1,0 +1,270 @@
+//! The tables of encoders against the libraries that they are tables of: the encoding of a text is a way through them, and every other way to
+//! write the text is none.
+
+use gobo_artifact::Vocabulary;
+use gobo_artifact::layout::{Encoder, NO_CHUNK};
+use gobo_tokenizer::{ImportOptions, builtin, import};
+use gobo_types::TokenId;
+use tiktoken_rs::CoreBPE;
+use tokenizers::Tokenizer;
+
+use crate::real_files::folder;
+
+/// What pre-tokenizers and merges disagree about.
+const PIECES: [&str; 96] = [
+    " ",
+    "  ",
+    "   ",
+    "\n",
+    "\r\n",
+    "\t",
+    "\u{a0}",
+    "\u{3000}",
+    "\u{2003}",
+    " \n",
+    "\n ",
+    "\u{85}",
+    "\u{2028}",
+    "a",
+    "b",
+    "A",
+    "B",
+    "é",
+    "É",
+    "e\u{301}",
+    "ß",
+    "ſ",
+    "ŉ",
+    "ǅ",
+    "ʰ",
+    "あ",
+    "ア",
+    "漢字",
+    "한국",
+    "ش",
+    "ที่",
+    "नमस्ते",
+    "\u{301}",
+    "\u{20d0}",
+    "1",
+    "12",
+    "123",
+    "1234",
+    "½",
+    "٣",
+    "Ⅷ",
+    "²",
+    "'s",
+    "'S",
+    "'re",
+    "'RE",
+    "'ll",
+    "'",
+    "''",
+    "’s",
+    "'ſ",
+    "'t",
+    "don't",
+    "I'M",
+    "we'll",
+    "$",
+    "\"",
+    "\",",
+    "\": ",
+    "{\"",
+    "}",
+    "[",
+    "]]",
+    "//",
+    "/",
+    "\\n",
+    "--",
+    "==",
+    "...",
+    "?!",
+    "🙂",
+    "👨\u{200d}👩",
+    "🇩🇪",
+    "\u{fe0f}",
+    "hello",
+    " world",
+    "Hello",
+    "HELLO",
+    " The",
+    "iPhone",
+    "camelCase",
+    "snake_case",
+    "x=1",
+    "\u{0}",
+    "\u{7f}",
+    "\u{fffd}",
+    "𝔘",
+    "𐍈",
+    "name",
+    "true",
+    "null",
+    " việc",
+    "été",
+    "\u{ad}",
+    "_",
+    "ǆ",
+];
+
+/// A small generator of numbers (Steele, Lea & Flood 2014, *SplitMix*).
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        usize::try_from((z ^ z >> 31) % end as u64).unwrap()
+    }
+}
+
+/// Whether the tables say that the tokenizer writes the text of these tokens so.
+fn is_encoding(vocabulary: &Vocabulary, encoder: &Encoder<'_>, tokens: &[TokenId]) -> bool {
+    let Encoder { merges, chunks, .. } = encoder;
+    let mut states = vec![chunks.start()];
+    for (at, &token) in tokens.iter().enumerate() {
+        if !merges.is_proper(token) {
+            return false;
+        }
+        let mut next = Vec::new();
+        for &state in &states {
+            let is_within = at == 0 || !merges.joins(tokens[at - 1], token);
+            let begins = [chunks.marked(state), if is_within { chunks.within(state) } else { NO_CHUNK }];
+            for begin in begins {
+                let end = vocabulary.bytes(token).iter().fold(begin, |state, &byte| chunks.next(state, byte));
+                if end != NO_CHUNK && !next.contains(&end) {
+                    next.push(end);
+                }
+            }
+        }
+        states = next;
+    }
+    states.iter().any(|&state| chunks.may_end(state))
+}
+
+/// The same text in other tokens, as chance has it.
+fn another(vocabulary: &Vocabulary, text: &[u8], random: &mut Random) -> Option<Vec<TokenId>> {
+    let (mut at, mut tokens) = (0, Vec::new());
+    while at < text.len() {
+        let all: Vec<(usize, &[TokenId])> =
+            vocabulary.trie().prefixes(&text[at..]).filter(|(_, ids)| !ids.is_empty()).collect();
+        // Long ones more often, or else all texts are letters.
+        let from = if random.below(3) > 0 { all.len().saturating_sub(2) } else { 0 };
+        let (length, ids) = all.get(from + random.below((all.len() - from).max(1)))?;
+        tokens.push(ids[random.below(ids.len())]);
+        at += length;
+    }
+    Some(tokens)
+}
+
+/// Compares on `texts` nasty texts, and three other ways to write each.
+fn compare(
+    name: &str,
+    vocabulary: &Vocabulary,
+    literals: &[TokenId],
+    texts: usize,
+    encode: impl Fn(&str) -> Option<Vec<TokenId>>,
+) {
+    let encoder = vocabulary.encoder().unwrap_or_else(|reason| panic!("{name}: {reason}"));
+    let mut random = Random(7);
+    let (mut judged, mut refused, mut accepted) = (0, 0, 0);
+    for _ in 0..texts {
+        let text: String = (0..=random.below(8)).map(|_| PIECES[random.below(PIECES.len())]).collect();
+        let Some(encoding) = encode(&text) else { continue };
+        let bytes: Vec<u8> = encoding.iter().flat_map(|&id| vocabulary.bytes(id)).copied().collect();
+        if bytes != text.as_bytes() {
+            continue;
+        }
+        judged += 1;
+        // Tokens that are cut out before anything else are left out, with the texts that they are in.
+        let has_literal = encoding.iter().any(|id| literals.contains(id));
+        let found = is_encoding(vocabulary, &encoder, &encoding);
+        assert_eq!(found, !has_literal, "{name}: {text:?} is {encoding:?}");
+        let mut others: Vec<Vec<TokenId>> =
+            (0..3).filter_map(|_| another(vocabulary, &bytes, &mut random)).collect();
+        // And the encoding with one border moved.
+        let at = random.below(encoding.len());
+        let from: usize = encoding[..at].iter().map(|&id| vocabulary.bytes(id).len()).sum();
+        let to = from + encoding[at..].iter().take(2).map(|&id| vocabulary.bytes(id).len()).sum::<usize>();
+        if let Some(middle) = another(vocabulary, &bytes[from..to], &mut random) {
+            let rest = encoding.get(at + 2..).unwrap_or_default();
+            others.push([&encoding[..at], &middle, rest].concat());
+        }
+        for other in others {
+            let expected = other == encoding && !has_literal;
+            *(if expected { &mut accepted } else { &mut refused }) += 1;
+            let found = is_encoding(vocabulary, &encoder, &other);
+            assert_eq!(found, expected, "{name}: {text:?} is {encoding:?}, and as {other:?}");
+        }
+    }
+    assert!(judged > texts / 2 && refused > texts && accepted > 0, "{name}: {judged} {refused} {accepted}");
+}
+
+#[test]
+fn built_in_encodings_are_cut_as_their_library_cuts() {
+    let encoders: [(&str, &CoreBPE); 3] = [
+        ("r50k_base", tiktoken_rs::r50k_base_singleton()),
+        ("cl100k_base", tiktoken_rs::cl100k_base_singleton()),
+        ("o200k_base", tiktoken_rs::o200k_base_singleton()),
+    ];
+    for (name, library) in encoders {
+        let table = builtin(name).unwrap().table;
+        let vocabulary = Vocabulary::from_bytes(&table.build().unwrap()).unwrap();
+        vocabulary.verify().unwrap();
+        compare(name, &vocabulary, &[], 2_000, |text| Some(library.encode_ordinary(text)));
+    }
+}
+
+/// `tokenizer.json` without what it puts before a text: a chunk begins where the text does.
+fn without_prefix(json: &str) -> Tokenizer {
+    let mut file: serde_json::Value = serde_json::from_str(json).unwrap();
+    let steps = file.pointer_mut("/normalizer/normalizers").and_then(serde_json::Value::as_array_mut);
+    for step in steps.into_iter().flatten() {
+        if step["type"] == "Prepend" {
+            step["prepend"] = "".into();
+        }
+    }
+    if let Some(scheme) = file.pointer_mut("/pre_tokenizer/prepend_scheme") {
+        *scheme = "never".into();
+    }
+    let mut tokenizer = Tokenizer::from_bytes(file.to_string()).unwrap();
+    tokenizer.set_encode_special_tokens(true);
+    tokenizer
+}
+
+#[test]
+#[ignore = "needs GOBO_DATA"]
+fn published_tokenizers_are_cut_as_their_library_cuts() {
+    let mut found = Vec::new();
+    for name in [
+        "gpt2",
+        "roberta-base",
+        "phi-2",
+        "o200k_base",
+        "qwen2.5",
+        "llama2",
+        "phi-3",
+        "mistral-7b-v0.3",
+        "gemma",
+    ] {
+        let path = folder(name).join("tokenizer.json");
+        let table = import(&path, &ImportOptions::default()).unwrap().table;
+        let vocabulary = Vocabulary::from_bytes(&table.build().unwrap()).unwrap();
+        vocabulary.verify().unwrap();
+        if let Err(reason) = vocabulary.encoder() {
+            panic!("{name}: {reason}");
+        }
+        let library = without_prefix(&std::fs::read_to_string(&path).unwrap());
+        let literals = &table.encoder().unwrap().unwrap().literals;
+        compare(name, &vocabulary, literals, 2_000, |text| {
+            Some(library.encode_fast(text, false).unwrap().get_ids().to_vec())
+        });
+        found.push(name);
+    }
+    assert_eq!(found.len(), 9);
+}
