@@ -8,6 +8,7 @@
 mod ambiguity;
 mod ambiguity_counted;
 mod blanks;
+mod canonical;
 mod cases;
 mod classes;
 mod data;

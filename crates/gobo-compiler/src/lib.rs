@@ -3,6 +3,7 @@
 //! Pure and deterministic: the bytes depend on the key alone, not on the number of threads.
 #![forbid(unsafe_code)]
 
+mod canonical;
 mod compile;
 mod exits;
 mod lay_out;

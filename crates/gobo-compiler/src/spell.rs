@@ -15,7 +15,7 @@ use gobo_types::{
 use crate::rows::{RuleView, Walker};
 
 /// Where nothing of a constraint can be written.
-const OTHER_VOCABULARY: &str =
+pub(crate) const OTHER_VOCABULARY: &str =
     "Choose a vocabulary that can write it, or change the constraint to texts that this one can write.";
 
 /// Where a constraint has calls that cannot be expanded.

@@ -54,6 +54,18 @@ pub fn index_key(vocabulary: &VocabularyDigest, constraint: &ConstraintDigest) -
     )
 }
 
+/// The key of the index of a constraint whose texts are cut into tokens as the tokenizer itself cuts them: that of
+/// [`index_key`], and the digest of the tables by which it does.
+pub fn canonical_index_key(
+    vocabulary: &VocabularyDigest,
+    encoder: &Digest,
+    constraint: &ConstraintDigest,
+) -> IndexKey {
+    let plain = index_key(vocabulary, constraint);
+    let hasher = KeyHasher::new("gobo canonical index key v1").field("plain key", plain.as_bytes());
+    IndexKey(hasher.field("encoder", &encoder.0).finish())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -29,12 +29,13 @@ pub use constraint::{
     GrammarDocument, IdRange, Indentation, IndentationError, JsonNesting, Lexer, LexerError, LookAhead,
     LookAheadError, MatchMode, NamedClass, NamedClasses, Notation, NumberForm, PropertyOrder, RegexDialect,
     RegexDialectError, RestoreError, SchemaDialect, SchemaDocument, SchemaOptionError, SchemaOptions, Source,
-    SpecialText, SpecialTextError, Spelling, TextStart, Whitespace, WhitespaceError, compact_json,
+    SpecialText, SpecialTextError, Spelling, TextStart, Tokenization, TokenizationError, Whitespace,
+    WhitespaceError, compact_json,
 };
 pub use dense_id::{DenseId, checked_u32};
 pub use digest::{ArtifactDigest, ConstraintDigest, Digest, IndexKey, ParseDigestError, VocabularyDigest};
 pub use error_kind::{ErrorKind, error_chain, panic_message};
-pub use key::{COMPILER_EPOCH, FORMAT_EPOCH, KeyHasher, SLICE_SET_EPOCH, index_key};
+pub use key::{COMPILER_EPOCH, FORMAT_EPOCH, KeyHasher, SLICE_SET_EPOCH, canonical_index_key, index_key};
 pub use recent::{Recent, Slot};
 pub use table::Table;
 pub use text::{CharCount, Clipped, LengthRange, Utf8Place, grouped, human_bytes};

@@ -167,6 +167,9 @@ impl Header {
             if kinds::OF_TOKENS.iter().any(|&kind| has(kind)) {
                 kinds.extend(kinds::OF_TOKENS);
             }
+            if kinds::OF_CANONICAL.iter().any(|&kind| has(kind)) {
+                kinds.extend(kinds::OF_CANONICAL);
+            }
         }
         let kind_at = |position: usize| kinds.get(position).copied();
         let fault = |section: u32, what: &str| Fault::Section {

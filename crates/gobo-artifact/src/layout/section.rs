@@ -102,6 +102,10 @@ pub const CHUNK_CLASSES: u32 = 62;
 pub const CHUNK_STEPS: u32 = 63;
 /// u16 quadruples `[chunk states]`: the state behind a border within a chunk, behind a mark, whether the text may end, zero.
 pub const CHUNK_STATES: u32 = 64;
+/// 32 bytes: the digest of the encoder as whose tokens the texts of an index are cut.
+pub const ENCODER_DIGEST: u32 = 65;
+/// u32 pairs `[states]`: the states behind the border of two tokens of a chunk, and of two chunks; 0 where there is none.
+pub const BORDERS: u32 = 66;
 
 /// Storage of a section whose layout needs no choice.
 pub const PLAIN: u32 = 0;
@@ -163,6 +167,8 @@ pub fn name(kind: u32) -> Option<&'static str> {
         CHUNK_CLASSES => "chunk classes",
         CHUNK_STEPS => "chunk steps",
         CHUNK_STATES => "chunk states",
+        ENCODER_DIGEST => "encoder digest",
+        BORDERS => "borders",
         _ => return None,
     })
 }
@@ -213,3 +219,5 @@ pub const OF_BUDGETS: &[u32] = &[BUDGETS];
 pub const OF_EXITS: &[u32] = &[EXITS, RETURN_ROW_STARTS, RETURN_ROWS];
 /// The sections that an index has after all others if it has token edges.
 pub const OF_TOKENS: &[u32] = &[TOKEN_RANGES, TOKEN_CLASSES];
+/// The sections that an index has after all others if its texts are cut into tokens as the tokenizer cuts them.
+pub const OF_CANONICAL: &[u32] = &[ENCODER_DIGEST, BORDERS];

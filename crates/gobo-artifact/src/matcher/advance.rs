@@ -6,11 +6,12 @@
 use gobo_types::{Binding, TokenId};
 
 use crate::layout::DEAD;
-use crate::matcher::Matcher;
 use crate::matcher::configurations::{Configurations, Stuck};
 use crate::matcher::edges::advance_edges;
 use crate::matcher::error::MatcherError;
 use crate::matcher::places::{ENDED, FIRST_APART, Spelled};
+use crate::matcher::readings::Readings;
+use crate::matcher::{Canonical, Matcher};
 use crate::read::index::Index;
 use crate::read::vocabulary::Vocabulary;
 
@@ -57,6 +58,9 @@ impl Matcher {
     /// ```
     #[inline]
     pub fn advance(&mut self, id: TokenId) -> Result<(), MatcherError> {
+        if self.canonical.is_some() {
+            return self.advance_canonical(id);
+        }
         let next = match &mut self.configurations {
             None => self.step(self.state, id)?,
             Some(all) if self.state >= FIRST_APART => {
@@ -74,6 +78,9 @@ impl Matcher {
     fn remember(&mut self) {
         if let Some(slot) = self.history.get_mut(self.head) {
             *slot = self.state;
+            if let Some(Canonical { now, history }) = self.canonical.as_deref_mut() {
+                history[self.head] = *now;
+            }
             self.head = if self.head + 1 == self.history.len() { 0 } else { self.head + 1 };
             self.remembered = (self.remembered + 1).min(self.history.len());
         }
@@ -123,6 +130,16 @@ impl Matcher {
             let is_text = |byte: &u8| self.index.are_text(&[*byte]);
             let offset = bytes.iter().take_while(|byte| is_text(byte)).count();
             return Err(MatcherError::RefusedByte { offset, byte: bytes[offset] });
+        }
+        if let Some(canonical) = &self.canonical {
+            if bytes.is_empty() {
+                self.remember();
+                return Ok(());
+            }
+            let next = canonical.now.after_bytes(&self.tables()?, bytes)?;
+            self.remember();
+            self.canonical.iter_mut().for_each(|canonical| canonical.now = next);
+            return Ok(());
         }
         if let Some(all) = &mut self.configurations {
             if was_apart && spelled == bytes.len() {
@@ -192,6 +209,9 @@ impl Matcher {
             if let Some(all) = &mut self.configurations {
                 all.rollback(n);
             }
+            if let Some(Canonical { now, history }) = self.canonical.as_deref_mut() {
+                *now = history[self.head];
+            }
         }
         Ok(())
     }
@@ -212,6 +232,12 @@ impl Matcher {
     /// ```
     pub fn forced(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(self.prefix.rest(self.state));
+        if self.canonical.is_some() {
+            let mut tokens = Vec::new();
+            self.forced_tokens(&mut tokens);
+            tokens.iter().for_each(|&id| out.extend_from_slice(self.vocabulary.bytes(id)));
+            return;
+        }
         if let Some(all) = self.configurations.as_ref().filter(|_| self.state != ENDED) {
             let mut all = all.probe(0);
             for _ in 0..self.index.states() {
@@ -242,6 +268,48 @@ impl Matcher {
         }
     }
 
+    /// Appends to `out` the tokens that must come next under a canonical index: as long as the text is not complete and only one token can
+    /// follow. Nothing under other indices, where each segmentation is allowed. O(row words) for each.
+    pub fn forced_tokens(&self, out: &mut Vec<TokenId>) {
+        let (Some(canonical), Ok(tables)) = (&self.canonical, self.tables()) else { return };
+        if self.state == ENDED {
+            return;
+        }
+        let (mut now, mut words) = (canonical.now, vec![0; self.index.row_words()]);
+        while let Some(id) = now.forced(&tables, &mut words).filter(|&id| !self.binding.is_eos(id)) {
+            let Ok(next) = now.after(&tables, id) else { return };
+            out.push(id);
+            now = next;
+        }
+    }
+
+    /// [`Self::advance`] under a canonical index.
+    fn advance_canonical(&mut self, id: TokenId) -> Result<(), MatcherError> {
+        let Some(canonical) = &self.canonical else { return Ok(()) };
+        let (next, state) = self.after_canonical(self.state, &canonical.now, id)?;
+        self.remember();
+        self.state = state;
+        self.canonical.iter_mut().for_each(|canonical| canonical.now = next);
+        Ok(())
+    }
+
+    /// The readings after a token, and the place.
+    pub(super) fn after_canonical(
+        &self,
+        state: u32,
+        readings: &Readings,
+        id: TokenId,
+    ) -> Result<(Readings, u32), MatcherError> {
+        if state == ENDED {
+            return Err(MatcherError::Ended);
+        }
+        if self.binding.is_eos(id) {
+            let is_complete = readings.are_complete(&self.index);
+            return if is_complete { Ok((*readings, ENDED)) } else { Err(MatcherError::Refused { id }) };
+        }
+        Ok((readings.after(&self.tables()?, id)?, state))
+    }
+
     /// Goes back to the empty text, and forgets the tokens before. O(1); with calls O(configurations kept).
     ///
     /// ```
@@ -259,6 +327,9 @@ impl Matcher {
         self.remembered = 0;
         if let Some(all) = &mut self.configurations {
             all.reset(self.index.start());
+        }
+        if let Some(canonical) = &mut self.canonical {
+            canonical.now = Readings::at_start(&self.index);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Why a matcher cannot be made or does not take a step, and why a batch, a chain or a tree cannot be filled.
 
-use gobo_types::{ErrorKind, TokenId, VocabularyDigest};
+use gobo_types::{Digest, ErrorKind, TokenId, VocabularyDigest};
 
 /// Why a matcher cannot be made, or did not take a step. Its state is unchanged.
 ///
@@ -111,6 +111,23 @@ pub enum MatcherError {
         /// The byte.
         byte: u8,
     },
+    /// The index is canonical, and the vocabulary file has the tables of no encoder, or of another one.
+    #[error("the index belongs to encoder {expected}, and the vocabulary file has the tables of {found}")]
+    OtherEncoder {
+        /// The encoder of the index.
+        expected: Digest,
+        /// That of the vocabulary file; zero for none.
+        found: Digest,
+    },
+    /// Text that did not come as tokens can be cut in too many ways that the tokenizer may still mean: give its tokens.
+    #[error("the text can be cut into tokens in more than {limit} ways that may become the tokenizer's own")]
+    Readings {
+        /// The limit.
+        limit: usize,
+    },
+    /// A canonical index takes no prefix.
+    #[error("under a canonical index a text cannot begin inside of a token")]
+    CanonicalPrefix,
     /// The only token allowed here is one that the binding calls EOS, and the text is not complete.
     #[error("the binding takes the only allowed token for an EOS, and the text is not complete")]
     OnlyEos,

@@ -4,10 +4,9 @@
 use gobo_types::TokenId;
 
 use crate::layout::Row;
-use crate::matcher::Matcher;
-use crate::matcher::configurations::Configurations;
 use crate::matcher::error::MatcherError;
 use crate::matcher::places::{ENDED, FIRST_APART, Spelled};
+use crate::matcher::{At, Matcher};
 
 /// Whether a mask may be sampled from.
 ///
@@ -51,7 +50,9 @@ impl Matcher {
     pub fn mask(&self) -> Option<&[u32]> {
         let mut rows = (None, 0);
         match &self.configurations {
-            _ if self.state >= FIRST_APART || self.index.has_token_edges() => return None,
+            _ if self.state >= FIRST_APART || self.index.has_token_edges() || self.canonical.is_some() => {
+                return None;
+            }
             None => rows = (self.row(self.state), 1),
             Some(all) if all.is_near_bound(&self.index, &self.vocabulary) => return None,
             Some(all) => all
@@ -95,17 +96,13 @@ impl Matcher {
         if out.len() != self.mask_words() {
             return Err(MatcherError::BufferLength { given: out.len(), expected: self.mask_words() });
         }
-        self.fill_at(self.state, self.configurations.as_deref(), out)
+        self.fill_at(self.at(), out)
     }
 
     /// The mask of the text that stands there: `[mask_words]`.
     #[inline]
-    pub(super) fn fill_at(
-        &self,
-        state: u32,
-        configurations: Option<&Configurations>,
-        out: &mut [u32],
-    ) -> Result<Fill, MatcherError> {
+    pub(super) fn fill_at(&self, at: At<'_>, out: &mut [u32]) -> Result<Fill, MatcherError> {
+        let At { state, configurations, readings } = at;
         if state == ENDED {
             out.fill(0);
             return Ok(Fill::Ended);
@@ -116,6 +113,9 @@ impl Matcher {
         let corrupt = || MatcherError::Corrupt { state };
         let (words, tail) = out.split_at_mut(self.index.row_words());
         let mut is_empty = match configurations {
+            None if readings.is_some() => {
+                readings.map_or(Ok(true), |all| all.fill(&self.tables()?, words))?
+            }
             None => {
                 let row = self.row(state).ok_or_else(corrupt)?;
                 if !row.write(words) {
@@ -148,7 +148,7 @@ impl Matcher {
         if let Some(all) = configurations.filter(|all| all.is_overdue(&self.index)) {
             is_empty = !self.keep_taken(all, out);
         }
-        if self.is_complete_at(state, configurations) {
+        if self.is_complete_at(at) {
             for &id in &self.binding.eos {
                 out[(id >> 5) as usize] |= 1 << (id & 31);
             }
@@ -187,6 +187,14 @@ impl Matcher {
     /// assert!(matcher.allows(0) && !matcher.allows(1));
     /// ```
     pub fn allows(&self, id: TokenId) -> bool {
+        if let Some(canonical) = &self.canonical {
+            return match self.tables() {
+                Ok(_) if self.state == ENDED => false,
+                Ok(_) if self.binding.is_eos(id) => self.is_complete(),
+                Ok(tables) => canonical.now.allow(&tables, id),
+                Err(_) => false,
+            };
+        }
         match &self.configurations {
             None => self.step(self.state, id).is_ok(),
             Some(all) if self.state >= FIRST_APART => {

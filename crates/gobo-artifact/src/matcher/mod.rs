@@ -9,6 +9,7 @@
 //! - `drafts`: the masks along a chain and over a tree of draft tokens.
 //! - `configurations`: the ways to read a text under an index with calls, each a state and its stacks; `stacks` has the graph of
 //!   all stacks.
+//! - `readings.rs`: the ways to read a text that is cut into tokens as the tokenizer cuts it.
 //! - `batch.rs`: the masks of many texts in one matrix; `matrix.rs` has its rows.
 
 mod advance;
@@ -23,11 +24,12 @@ mod matrix;
 mod places;
 mod prefix;
 mod probe;
+mod readings;
 mod stacks;
 
 use std::sync::Arc;
 
-use gobo_types::{Binding, LengthRange};
+use gobo_types::{Binding, Digest, LengthRange};
 
 pub use self::batch::{fill_batch, fill_rows};
 use self::configurations::{Configurations, Limits};
@@ -36,6 +38,7 @@ pub use self::drafts::{Chain, DraftTree};
 pub use self::error::{BatchError, DraftError, MatcherError};
 pub use self::fill::Fill;
 use self::places::{ENDED, FIRST_APART, Prefix};
+use self::readings::{Readings, Tables};
 use crate::layout::index::root::IndexClass;
 use crate::layout::{DEAD, Row};
 use crate::read::index::Index;
@@ -90,11 +93,29 @@ pub struct Matcher {
     prefix: Arc<Prefix>,
     /// Where it stands in an index with calls.
     configurations: Option<Box<Configurations>>,
+    /// Where it stands in a canonical index.
+    canonical: Option<Box<Canonical>>,
     /// The states before the last tokens: a ring, so that taking a step never moves memory.
     history: Box<[u32]>,
     /// Where the next state goes.
     head: usize,
     remembered: usize,
+}
+
+/// Where a text stands in a canonical index.
+#[derive(Debug, Clone)]
+struct Canonical {
+    now: Readings,
+    /// Before the last tokens: a ring beside that of the states.
+    history: Box<[Readings]>,
+}
+
+/// A place of a text.
+#[derive(Clone, Copy)]
+struct At<'a> {
+    state: u32,
+    configurations: Option<&'a Configurations>,
+    readings: Option<&'a Readings>,
 }
 
 impl Matcher {
@@ -152,7 +173,7 @@ impl Matcher {
     /// `max_stack_depth` frames, 32 bytes each. A token goes past the limit if a mask has shown it; after it there is no mask.
     ///
     /// # Errors
-    /// [`MatcherError::OtherVocabulary`], [`MatcherError::OtherSharedRows`], [`MatcherError::NarrowLogits`], [`MatcherError::EosBeyondLogits`].
+    /// [`MatcherError::OtherVocabulary`], [`MatcherError::OtherEncoder`], [`MatcherError::OtherSharedRows`], [`MatcherError::NarrowLogits`], [`MatcherError::EosBeyondLogits`].
     ///
     /// ```
     /// # mod small { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/small.rs")); }
@@ -196,7 +217,19 @@ impl Matcher {
         if let Some(&id) = binding.eos.iter().find(|&&id| id >= binding.logits_width) {
             return Err(MatcherError::EosBeyondLogits { id, width: binding.logits_width });
         }
+        let canonical = match index.encoder_digest() {
+            None => None,
+            Some(expected) => {
+                let found = vocabulary.encoder().map_or([0; 32], |encoder| encoder.digest);
+                if expected.0 != found {
+                    return Err(MatcherError::OtherEncoder { expected, found: Digest(found) });
+                }
+                let now = Readings::at_start(&index);
+                Some(Box::new(Canonical { now, history: vec![now; max_rollback].into_boxed_slice() }))
+            }
+        };
         Ok(Self {
+            canonical,
             state: index.start(),
             prefix: Arc::default(),
             configurations: (index.class() != IndexClass::Regular).then(|| {
@@ -228,7 +261,11 @@ impl Matcher {
 
     /// The automaton's state, the first of several under an ambiguous index; `None` once the text has ended. O(1).
     pub fn state(&self) -> Option<u32> {
-        let state = self.configurations.as_ref().map_or(self.state, |all| all.now()[0].state);
+        let state = match (&self.configurations, &self.canonical) {
+            (Some(all), _) => all.now()[0].state,
+            (None, Some(canonical)) => canonical.now.all()[0].state,
+            (None, None) => self.state,
+        };
         (self.state != ENDED).then(|| self.place(state))
     }
 
@@ -253,7 +290,13 @@ impl Matcher {
         let mut found = Vec::new();
         match &self.configurations {
             _ if self.state == ENDED => {}
-            None => found.push((self.place(self.state), Vec::new())),
+            None => match &self.canonical {
+                None => found.push((self.place(self.state), Vec::new())),
+                Some(canonical) => {
+                    found.extend(canonical.now.all().iter().map(|reading| (reading.state, Vec::new())));
+                    found.truncate(most);
+                }
+            },
             Some(all) => {
                 for at in all.now() {
                     let stacks = all.stacks().list(at.frame, most - found.len());
@@ -279,7 +322,7 @@ impl Matcher {
     pub fn configuration_count(&self) -> u64 {
         match &self.configurations {
             _ if self.state == ENDED => 0,
-            None => 1,
+            None => self.canonical.as_ref().map_or(1, |canonical| canonical.now.all().len() as u64),
             Some(all) => {
                 all.now().iter().fold(0, |sum: u64, at| sum.saturating_add(all.stacks().count(at.frame)))
             }
@@ -292,7 +335,7 @@ impl Matcher {
         let mut found = Vec::new();
         match &self.configurations {
             _ if self.state == ENDED => {}
-            None => found.push(None),
+            None => found.resize(self.configurations(most).len(), None),
             Some(all) => {
                 for (at, count) in all.now().iter().zip(all.counts(&self.index)) {
                     let stacks = all.stacks().list(at.frame, most - found.len()).len();
@@ -371,15 +414,33 @@ impl Matcher {
     /// # Ok::<(), gobo_artifact::MatcherError>(())
     /// ```
     pub fn is_complete(&self) -> bool {
-        self.is_complete_at(self.state, self.configurations.as_deref())
+        self.is_complete_at(self.at())
+    }
+
+    /// Where the text stands.
+    #[inline]
+    fn at(&self) -> At<'_> {
+        let readings = self.canonical.as_ref().map(|canonical| &canonical.now);
+        At { state: self.state, configurations: self.configurations.as_deref(), readings }
+    }
+
+    /// By what the readings of a canonical index are read.
+    ///
+    /// # Errors
+    /// [`MatcherError::Corrupt`] for a vocabulary without the tables, with which no matcher is made.
+    #[inline]
+    fn tables(&self) -> Result<Tables<'_>, MatcherError> {
+        let encoder = self.vocabulary.encoder().map_err(|_| MatcherError::Corrupt { state: DEAD })?;
+        Ok(Tables { index: &self.index, vocabulary: &self.vocabulary, encoder })
     }
 
     #[inline]
-    fn is_complete_at(&self, state: u32, configurations: Option<&Configurations>) -> bool {
-        match configurations {
-            _ if state >= FIRST_APART => state == ENDED,
-            None => self.index.is_complete(state),
-            Some(all) => all.is_complete(&self.index),
+    fn is_complete_at(&self, at: At<'_>) -> bool {
+        match (at.configurations, at.readings) {
+            _ if at.state >= FIRST_APART => at.state == ENDED,
+            (Some(all), _) => all.is_complete(&self.index),
+            (None, Some(readings)) => readings.are_complete(&self.index),
+            (None, None) => self.index.is_complete(at.state),
         }
     }
 

@@ -27,7 +27,7 @@ impl Matcher {
     /// with it). That mask, and those after a part of the prefix, are kept with this matcher and its forks.
     ///
     /// # Errors
-    /// [`MatcherError::PrefixLength`]; [`MatcherError::PrefixByte`] where the vocabulary has no token for a byte of the prefix or of a
+    /// [`MatcherError::CanonicalPrefix`]; [`MatcherError::PrefixLength`]; [`MatcherError::PrefixByte`] where the vocabulary has no token for a byte of the prefix or of a
     /// text of the constraint.
     ///
     /// ```
@@ -41,6 +41,9 @@ impl Matcher {
     /// # Ok::<(), gobo_artifact::MatcherError>(())
     /// ```
     pub fn with_prefix(mut self, prefix: &[u8]) -> Result<Self, MatcherError> {
+        if self.canonical.is_some() {
+            return Err(MatcherError::CanonicalPrefix);
+        }
         if prefix.len() > MAX_PREFIX {
             return Err(MatcherError::PrefixLength { given: prefix.len(), limit: MAX_PREFIX });
         }

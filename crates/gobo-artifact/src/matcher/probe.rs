@@ -11,7 +11,8 @@ use crate::matcher::advance::{advance_all, spell_all};
 use crate::matcher::configurations::Configurations;
 use crate::matcher::error::MatcherError;
 use crate::matcher::places::{ENDED, FIRST_APART};
-use crate::matcher::{Fill, Matcher};
+use crate::matcher::readings::Readings;
+use crate::matcher::{At, Fill, Matcher};
 
 /// A place of a text, beginning at that of a matcher.
 pub(super) struct Probe<'m> {
@@ -19,8 +20,9 @@ pub(super) struct Probe<'m> {
     /// As in the matcher.
     state: u32,
     configurations: Option<Configurations>,
+    readings: Option<Readings>,
     /// The states before all steps, if they are remembered.
-    past: Option<Vec<u32>>,
+    past: Option<Vec<(u32, Option<Readings>)>>,
 }
 
 impl Matcher {
@@ -31,6 +33,7 @@ impl Matcher {
             matcher: self,
             state: self.state,
             configurations: self.configurations.as_ref().map(|all| all.probe(remembered)),
+            readings: self.canonical.as_ref().map(|canonical| canonical.now),
             past: remembers.then(Vec::new),
         }
     }
@@ -41,7 +44,14 @@ impl Probe<'_> {
     #[inline]
     pub(super) fn advance(&mut self, id: TokenId) -> Result<(), MatcherError> {
         let Matcher { index, vocabulary, binding, prefix, .. } = self.matcher;
+        let before = self.readings;
         let next = match &mut self.configurations {
+            None if before.is_some() => {
+                let readings = before.as_ref().ok_or(MatcherError::Ended)?;
+                let (after, state) = self.matcher.after_canonical(self.state, readings, id)?;
+                self.readings = Some(after);
+                state
+            }
             None => self.matcher.step(self.state, id)?,
             Some(all) if self.state >= FIRST_APART => {
                 spell_all(all, index, prefix.step(self.state, id, vocabulary, binding)?, id)?
@@ -49,7 +59,7 @@ impl Probe<'_> {
             Some(all) => advance_all(all, index, vocabulary, binding, id)?,
         };
         if let Some(past) = &mut self.past {
-            past.push(self.state);
+            past.push((self.state, before));
         }
         self.state = next;
         Ok(())
@@ -58,10 +68,11 @@ impl Probe<'_> {
     /// Takes back all but the first `taken` tokens; nothing if no more were taken.
     pub(super) fn back_to(&mut self, taken: usize) {
         let Some(past) = &mut self.past else { return };
-        let Some(&state) = past.get(taken) else { return };
+        let Some(&(state, readings)) = past.get(taken) else { return };
         let steps = past.len() - taken;
         past.truncate(taken);
         self.state = state;
+        self.readings = readings;
         if let Some(all) = &mut self.configurations {
             all.rollback(steps);
         }
@@ -70,7 +81,12 @@ impl Probe<'_> {
     /// The mask here, as of [`Matcher::fill`]: `[mask_words]`.
     #[inline]
     pub(super) fn fill(&self, out: &mut [u32]) -> Result<Fill, MatcherError> {
-        self.matcher.fill_at(self.state, self.configurations.as_ref(), out)
+        self.matcher.fill_at(self.at(), out)
+    }
+
+    fn at(&self) -> At<'_> {
+        let (configurations, readings) = (self.configurations.as_ref(), self.readings.as_ref());
+        At { state: self.state, configurations, readings }
     }
 
     /// Whether the text has ended: after an EOS, and where the binding has none and nothing can follow. There is no mask then.
@@ -81,6 +97,13 @@ impl Probe<'_> {
         }
         let mut is_empty = true;
         match &self.configurations {
+            None if self.readings.is_some() => {
+                let mut words = vec![0; index.row_words()];
+                let tables = self.matcher.tables().ok();
+                let readings = self.readings.as_ref().zip(tables);
+                is_empty =
+                    readings.is_some_and(|(all, tables)| all.fill(&tables, &mut words).unwrap_or(false));
+            }
             None => is_empty = self.matcher.row(self.state).is_some_and(|row| row.is_empty()),
             Some(all) => {
                 let rows = all.rows(index, vocabulary, |row| {
@@ -90,6 +113,6 @@ impl Probe<'_> {
                 is_empty &= rows.is_ok() && !all.is_near_bound(index, vocabulary);
             }
         }
-        is_empty && self.matcher.is_complete_at(self.state, self.configurations.as_ref())
+        is_empty && self.matcher.is_complete_at(self.at())
     }
 }

@@ -1,6 +1,8 @@
 //! The tables of an encoder in a vocabulary file.
 
-use gobo_types::TokenId;
+use gobo_types::{
+    Constraint, ConstraintDigest, Digest, IndexKey, TokenId, Tokenization, canonical_index_key, index_key,
+};
 
 use crate::layout::artifact::{Artifact, Span};
 use crate::layout::error::ArtifactError;
@@ -79,7 +81,31 @@ impl Vocabulary {
                 states: self.artifact.get(&tables.states),
             },
             only: &spans.root.only,
+            digest: spans.root.digest,
         })
+    }
+
+    /// Clears in `row`, `[row words]`, the tokens that the tokenizer would merge with a token before them. About a copy of a row, once
+    /// the tokens behind `left` have been asked for; O(cuts and their tokens) then, and where they are few.
+    #[inline]
+    pub fn strike(&self, left: TokenId, row: &mut [u32]) {
+        if let Ok(encoder) = self.encoder() {
+            self.joined.strike(&encoder.merges, left, row);
+        }
+    }
+
+    /// The key of the index of a constraint over this vocabulary. O(length of the constraint).
+    pub fn index_key(&self, constraint: &Constraint) -> IndexKey {
+        self.key_of(&constraint.digest(), constraint.tokenization)
+    }
+
+    /// As [`Self::index_key`], of a constraint with that digest whose texts are cut in this way.
+    pub fn key_of(&self, constraint: &ConstraintDigest, tokenization: Tokenization) -> IndexKey {
+        if tokenization.is_any() {
+            return index_key(&self.digest(), constraint);
+        }
+        let encoder = self.encoder_root().map_or([0; 32], |root| root.digest);
+        canonical_index_key(&self.digest(), &Digest(encoder), constraint)
     }
 
     /// The counts of the encoder's tables, if the file says anything about an encoder. O(1).

@@ -3,6 +3,7 @@
 mod edges;
 mod encoder;
 pub(crate) mod index;
+mod joined;
 mod verify_index;
 mod verify_vocabulary;
 pub(crate) mod vocabulary;

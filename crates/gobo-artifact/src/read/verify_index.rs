@@ -2,7 +2,7 @@
 //!
 //! Open checks the header and the lengths of sections alone. A file that passes here makes no step of a matcher fail.
 
-use gobo_types::{COMPILER_EPOCH, RestoreError, index_key};
+use gobo_types::{COMPILER_EPOCH, RestoreError, canonical_index_key, index_key};
 
 use crate::layout::error::ArtifactError;
 use crate::layout::index::row::{self, RowEntry};
@@ -36,11 +36,21 @@ impl Index {
         }
         // Another epoch's derivation is not known here.
         if self.root.compiler_epoch == COMPILER_EPOCH {
-            if index_key(&self.vocabulary_digest(), &self.constraint_digest()) != self.key() {
+            let (vocabulary, constraint) = (self.vocabulary_digest(), self.constraint_digest());
+            let key = match self.encoder_digest() {
+                None => index_key(&vocabulary, &constraint),
+                Some(encoder) => canonical_index_key(&vocabulary, &encoder, &constraint),
+            };
+            if key != self.key() {
                 return Err(self.artifact.meaning("the key is not that of its vocabulary and constraint"));
             }
             match self.constraint(&[]) {
                 // The texts of documents are in no file, so nothing more is known.
+                Ok(constraint) if constraint.tokenization.is_any() == self.encoder_digest().is_some() => {
+                    return Err(self
+                        .artifact
+                        .meaning("the borders do not go with the constraint's tokenization"));
+                }
                 Ok(_) | Err(RestoreError::NoOptions | RestoreError::Documents { .. }) => {}
                 Err(error) => return Err(self.artifact.meaning(error.to_string())),
             }
@@ -71,6 +81,10 @@ impl Index {
             return Err(self.artifact.meaning("the dead state is not dead"));
         }
         for state in 0..self.root.states {
+            let has_row = |&next: &u32| next == DEAD || self.row_number(next).is_some();
+            if !self.borders(state).iter().all(has_row) {
+                return Err(self.artifact.meaning(format!("a border behind state {state} leads to no row")));
+            }
             match self.row_number(state) {
                 Some(number) if number >= self.root.rows => {
                     return Err(self.artifact.meaning(format!("state {state} has no row {number}")));

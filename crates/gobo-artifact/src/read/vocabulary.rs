@@ -16,6 +16,7 @@ use crate::layout::vocabulary::shared_rows::{RowSum, SharedRows};
 use crate::layout::vocabulary::slice::{MAX_SLICES, Slice, SliceEntry};
 use crate::layout::vocabulary::trie::{self, Trie, TrieNode};
 use crate::read::encoder::EncoderSpans;
+use crate::read::joined::JoinedRows;
 
 /// Most shared rows of a vocabulary file. Each is as large as a dense row, and a writer compares every dense row with each.
 const MAX_SHARED_ROWS: usize = 64;
@@ -60,6 +61,8 @@ pub struct Vocabulary {
     /// [`Self::token_ascii`].
     pub(super) token_ascii: OnceLock<Box<[u128]>>,
     pub(super) encoder: Option<EncoderSpans>,
+    /// Filled by matchers of canonical indices.
+    pub(super) joined: JoinedRows,
 }
 
 impl Vocabulary {
@@ -157,6 +160,7 @@ impl Vocabulary {
             token_chars: OnceLock::new(),
             token_ascii: OnceLock::new(),
             encoder: EncoderSpans::open(&artifact, root.len)?,
+            joined: JoinedRows::default(),
             root,
             artifact,
         })

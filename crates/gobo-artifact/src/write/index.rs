@@ -55,6 +55,17 @@ pub struct IndexParts<'a> {
     pub calls: Option<&'a CallParts>,
     /// The classes of tokens that edges read, where there are any.
     pub tokens: Option<&'a [TokenClassPart]>,
+    /// How texts are cut into tokens, where it matters.
+    pub canonical: Option<CanonicalPart<'a>>,
+}
+
+/// What an index has whose masks let through only what the tokenizer itself would write.
+#[derive(Debug, Clone, Copy)]
+pub struct CanonicalPart<'a> {
+    /// The digest of the tables by which the tokenizer cuts: [`EncoderRoot::digest`](crate::layout::EncoderRoot::digest).
+    pub encoder: [u8; 32],
+    /// `[states]`: the states behind the border of two tokens of a chunk, and of two chunks; the dead state where there is none.
+    pub borders: &'a [[u32; 2]],
 }
 
 /// A class of tokens that edges read, as it is written.
@@ -117,6 +128,10 @@ pub fn write_index(parts: &IndexParts<'_>) -> (AlignedBytes, ArtifactDigest) {
         let (ranges, classes) = token_tables(classes);
         plain(kinds::TOKEN_RANGES, ranges.as_bytes().to_vec());
         plain(kinds::TOKEN_CLASSES, classes.as_bytes().to_vec());
+    }
+    if let Some(canonical) = parts.canonical {
+        plain(kinds::ENCODER_DIGEST, canonical.encoder.to_vec());
+        plain(kinds::BORDERS, canonical.borders.as_bytes().to_vec());
     }
     let bytes = writer.finish();
     let digest = ArtifactDigest(Digest::of(&bytes));

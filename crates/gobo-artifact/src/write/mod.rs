@@ -33,6 +33,7 @@
 //!     row_computations: 2,
 //!     calls: None,
 //!     tokens: None,
+//!     canonical: None,
 //! });
 //! let index = Index::from_bytes(&bytes)?;
 //! index.verify()?;
@@ -51,6 +52,6 @@ mod vocabulary;
 pub use calls::{CallParts, DistancePart, ReturnPart};
 pub use encoder::EncoderParts;
 pub use file::ArtifactWriter;
-pub use index::{IndexParts, TokenClassPart, write_index};
+pub use index::{CanonicalPart, IndexParts, TokenClassPart, write_index};
 pub use rows::RowEncoder;
 pub use vocabulary::{SliceParts, VocabularyParts, write_vocabulary};

@@ -37,6 +37,7 @@ fn index(row_of: &[u32], deltas: &[i32], classes: u8) -> Index {
         row_computations: 1,
         calls: None,
         tokens: None,
+        canonical: None,
     });
     let index = Index::from_bytes(&bytes).unwrap();
     index.verify().unwrap();

@@ -51,6 +51,7 @@ pub(crate) fn vocabulary() -> (VocabularyDigest, Vec<u8>) {
         trie_sets: vec![[u32::MAX; 8]],
         slices: vec![SliceParts { root: 1, order: 1..2, needs: a, is_text: true, lead: None }],
         shared_rows: Vec::new(),
+        encoder: None,
     });
     (digest, bytes.to_vec())
 }
@@ -95,6 +96,7 @@ pub(crate) fn index_padded(constraint: &str, padding: usize) -> (IndexKey, Vec<u
         row_computations: 2,
         calls: None,
         tokens: None,
+        canonical: None,
     });
     (key, bytes.to_vec())
 }

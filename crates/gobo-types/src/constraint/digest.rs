@@ -2,7 +2,7 @@
 
 use super::{
     Constraint, GrammarDocument, Indentation, JsonNesting, MatchMode, Notation, RegexDialect, SchemaDocument,
-    SchemaOptions, Source, TextStart,
+    SchemaOptions, Source, TextStart, Tokenization,
 };
 use crate::{ConstraintDigest, KeyHasher};
 
@@ -71,6 +71,10 @@ impl Constraint {
             let class = serde_json::to_string(class).expect("plain data is JSON");
             hasher.field("token_class_name", name.as_bytes()).field("token_class", class.as_bytes())
         });
+        let hasher = match self.tokenization {
+            Tokenization::Any => hasher,
+            other => hasher.field("tokenization", other.name().as_bytes()),
+        };
         ConstraintDigest(hasher.finish())
     }
 }

@@ -15,6 +15,7 @@ mod schema_options;
 mod source;
 mod special_text;
 mod token_classes;
+mod tokenization;
 mod whitespace;
 
 use serde::{Deserialize, Serialize};
@@ -32,6 +33,7 @@ pub use schema_options::{
 pub use source::{GrammarDocument, MatchMode, Source};
 pub use special_text::{SpecialText, SpecialTextError};
 pub use token_classes::{IdRange, NamedClass, NamedClasses};
+pub use tokenization::{Tokenization, TokenizationError};
 pub use whitespace::{Whitespace, WhitespaceError};
 
 /// How the text of a constraint relates to the decoded text.
@@ -61,6 +63,9 @@ pub struct Constraint {
     /// Classes of tokens that the rule may name.
     #[serde(default, skip_serializing_if = "NamedClasses::is_empty")]
     pub token_classes: NamedClasses,
+    /// How its texts may be cut into tokens.
+    #[serde(default, skip_serializing_if = "Tokenization::is_any")]
+    pub tokenization: Tokenization,
 }
 
 impl Constraint {
@@ -209,6 +214,7 @@ impl Constraint {
             text_start: TextStart::default(),
             stop: Vec::new(),
             token_classes: NamedClasses::default(),
+            tokenization: Tokenization::default(),
         }
     }
 
@@ -247,6 +253,19 @@ impl Constraint {
     #[must_use]
     pub fn naming(self, token_classes: NamedClasses) -> Self {
         Self { token_classes, ..self }
+    }
+
+    /// The same texts, cut into tokens in this way.
+    ///
+    /// ```
+    /// use gobo_types::{Constraint, Tokenization};
+    ///
+    /// let word = Constraint::regex("[a-z]+");
+    /// assert_ne!(word.clone().cut(Tokenization::Canonical).digest(), word.digest());
+    /// ```
+    #[must_use]
+    pub fn cut(self, tokenization: Tokenization) -> Self {
+        Self { tokenization, ..self }
     }
 
     /// `regex`, `choice`, `grammar`, `json`, `tag` or `schema`: the word of the proto and of files.

@@ -100,7 +100,8 @@ impl Constraint {
             }
         };
         let (stop, token_classes) = (self.stop.clone(), self.token_classes.clone());
-        let constraint = Self { source, text_start: self.text_start, stop, token_classes };
+        let (text_start, tokenization) = (self.text_start, self.tokenization);
+        let constraint = Self { source, text_start, stop, token_classes, tokenization };
         serde_json::to_string(&Options { constraint, document_count }).expect("plain data is JSON")
     }
 
@@ -180,6 +181,7 @@ mod tests {
             Constraint::regex("a+").stopping(vec!["b".to_owned(), "a".to_owned()]),
             Constraint::regex("(?P<A>)")
                 .naming(serde_json::from_str(r#"{"A":{"begin":[1,3,2],"max":7}}"#).unwrap()),
+            Constraint::regex("a+").cut(crate::Tokenization::Canonical),
             Constraint::choice(["b", "a", ""]),
             Constraint::choice([""]),
             Constraint::choice(["a\nb", "c"]),

@@ -19,7 +19,9 @@
 //!
 //! Cost: linear in the states between characters, times the distinct blocks of 64 characters (some hundred).
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+
+use gobo_artifact::layout::MAX_READINGS;
 
 use super::pattern::{Atoms, Pattern, PatternError, State};
 
@@ -82,6 +84,7 @@ impl Chunks {
             None => Pattern::whole(literals)?,
         };
         let of_chars = OfChars::new(&pattern, literals)?.trimmed().merged();
+        of_chars.check_readings()?;
         of_chars.over_bytes(&pattern)
     }
 
@@ -157,11 +160,6 @@ impl Chunks {
         let marked = vec![DEAD; rows.len()];
         let ends = (0..rows.len()).map(|at| at == usize::from(BETWEEN)).collect();
         Ok(Self { classes, stride, steps, within, marked, ends, start: BETWEEN })
-    }
-
-    /// The state after a byte. O(1).
-    pub(crate) fn next(&self, state: u16, byte: u8) -> u16 {
-        self.steps[usize::from(state) * self.stride + usize::from(self.classes[usize::from(byte)])]
     }
 }
 
@@ -355,6 +353,33 @@ impl OfChars {
             ends: first.iter().map(|&at| self.ends[at]).collect(),
             start: of(self.start),
         }
+    }
+
+    /// Checks how many states a text may be in, by all ways to put marks that are still open: the sets of states are made, with a mark
+    /// wherever one can be.
+    fn check_readings(&self) -> Result<(), PatternError> {
+        let too_large = |what, limit| Err(PatternError::TooLarge { what, limit });
+        let mut seen = HashSet::from([vec![self.start]]);
+        let mut open = vec![vec![self.start]];
+        while let Some(set) = open.pop() {
+            for atom in 0..self.steps[0].len() {
+                let both = set.iter().flat_map(|&at| [at, self.marked[at]]);
+                let mut next: Vec<usize> =
+                    both.map(|at| self.steps[at][atom]).filter(|&next| next != 0).collect();
+                next.sort_unstable();
+                next.dedup();
+                if next.len() > MAX_READINGS {
+                    return too_large("ways to go on that are open at once", MAX_READINGS);
+                }
+                if seen.insert(next.clone()) {
+                    open.push(next);
+                }
+            }
+            if seen.len() > MAX_STATES {
+                return too_large("sets of ways to go on", MAX_STATES);
+            }
+        }
+        Ok(())
     }
 
     /// The same over bytes.

@@ -8,6 +8,9 @@ use crate::layout::vocabulary::merges::Merges;
 /// The state of the automaton of chunks from which nothing leads on.
 pub const NO_CHUNK: u16 = 0;
 
+/// Most ways to put marks into a text that are open at once. Those of known pre-tokenizers have two or three.
+pub const MAX_READINGS: usize = 4;
+
 /// The root of the tables of an encoder.
 #[derive(Debug, Clone, PartialEq, Eq, rkyv::Archive, rkyv::Serialize, rkyv::Deserialize)]
 pub struct EncoderRoot {
@@ -53,10 +56,15 @@ impl Chunks<'_> {
         self.states.len()
     }
 
+    /// The class of a byte: the automaton does not tell bytes of one class apart. O(1).
+    pub fn class(&self, byte: u8) -> u8 {
+        self.classes.get(usize::from(byte)).copied().unwrap_or_default()
+    }
+
     /// The state after a byte. O(1).
     #[inline]
     pub fn next(&self, state: u16, byte: u8) -> u16 {
-        let class = self.classes.get(usize::from(byte)).map_or(0, |&class| usize::from(class));
+        let class = usize::from(self.class(byte));
         self.steps.get(usize::from(state) * self.stride + class).copied().unwrap_or(NO_CHUNK)
     }
 
@@ -91,4 +99,6 @@ pub struct Encoder<'a> {
     pub chunks: Chunks<'a>,
     /// What is true of the texts that are cut so; empty if all are.
     pub only: &'a str,
+    /// The name of the tables in keys.
+    pub digest: [u8; 32],
 }

@@ -1,0 +1,192 @@
+//! Texts of an index whose masks let through only what the tokenizer itself would write.
+//!
+//! Between two tokens a chunk ends, or it goes on; which of the two may be decided only by what follows. So a text has *readings*: states of
+//! the index, one for each way to put the marks that is still open. The mask behind a token t is the row behind a border within a chunk, without the tokens that
+//! t joins, and the row behind a border of two chunks; of all readings together. The sets of ways that are open at once were counted when the
+//! vocabulary was built, and a vocabulary with more than [`MAX_READINGS`] has no tables of its encoder.
+
+use gobo_types::TokenId;
+
+use crate::layout::{DEAD, Encoder, MAX_READINGS, NO_TOKEN};
+use crate::matcher::error::MatcherError;
+use crate::read::index::Index;
+use crate::read::vocabulary::Vocabulary;
+
+/// A way to read a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Reading {
+    /// The state at the end of the last token.
+    pub(super) state: u32,
+    /// The last token, or [`NO_TOKEN`] before the first one.
+    last: TokenId,
+}
+
+/// All ways to read a text.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Readings {
+    all: [Reading; MAX_READINGS],
+    len: usize,
+}
+
+/// What readings are read by.
+#[derive(Clone, Copy)]
+pub(super) struct Tables<'a> {
+    pub(super) index: &'a Index,
+    pub(super) vocabulary: &'a Vocabulary,
+    pub(super) encoder: Encoder<'a>,
+}
+
+impl Readings {
+    /// Before the first token.
+    pub(super) fn at_start(index: &Index) -> Self {
+        let beginning = Reading { state: index.start(), last: NO_TOKEN };
+        Self { all: [beginning; MAX_READINGS], len: 1 }
+    }
+
+    pub(super) fn all(&self) -> &[Reading] {
+        &self.all[..self.len]
+    }
+
+    /// Whether the text is complete. O(readings).
+    #[inline]
+    pub(super) fn are_complete(&self, index: &Index) -> bool {
+        self.all().iter().any(|reading| index.is_complete(reading.state))
+    }
+
+    fn none() -> Self {
+        let nowhere = Reading { state: DEAD, last: NO_TOKEN };
+        Self { all: [nowhere; MAX_READINGS], len: 0 }
+    }
+
+    /// Adds a reading, unless it is there. `false` if there is no room.
+    fn add(&mut self, reading: Reading) -> bool {
+        if self.all().contains(&reading) {
+            return true;
+        }
+        let Some(slot) = self.all.get_mut(self.len) else { return false };
+        *slot = reading;
+        self.len += 1;
+        true
+    }
+
+    /// The states from which `id` may be read. O(readings × parts of the last token × log merges).
+    fn before<'s>(&'s self, tables: &'s Tables<'s>, id: TokenId) -> impl Iterator<Item = u32> + 's {
+        let Tables { index, vocabulary, encoder } = tables;
+        let has = move |state: &u32| {
+            let row = index.row_number(*state).and_then(|number| index.row(vocabulary, number));
+            row.is_some_and(|row| row.contains(id))
+        };
+        self.all().iter().flat_map(move |reading| {
+            let [within, marked] = reading.borders(index);
+            let within = Some(within).filter(has).filter(|_| !encoder.merges.joins(reading.last, id));
+            [within, Some(marked).filter(has)].into_iter().flatten()
+        })
+    }
+
+    /// Whether the mask has `id`.
+    pub(super) fn allow(&self, tables: &Tables<'_>, id: TokenId) -> bool {
+        self.before(tables, id).next().is_some()
+    }
+
+    /// The readings after `id`.
+    ///
+    /// # Errors
+    /// [`MatcherError::Refused`], [`MatcherError::Corrupt`].
+    pub(super) fn after(&self, tables: &Tables<'_>, id: TokenId) -> Result<Self, MatcherError> {
+        let mut next = Self::none();
+        for state in self.before(tables, id) {
+            let to = tables.index.walk(state, tables.vocabulary.bytes(id));
+            if to == DEAD || !next.add(Reading { state: to, last: id }) {
+                return Err(MatcherError::Corrupt { state });
+            }
+        }
+        if next.len == 0 { Err(MatcherError::Refused { id }) } else { Ok(next) }
+    }
+
+    /// The readings after some text that did not come as tokens: those of each way to cut it that the tokenizer may still mean. O(bytes ×
+    /// readings × tokens that begin alike).
+    ///
+    /// # Errors
+    /// [`MatcherError::RefusedByte`] with the first byte behind which no token leads on; [`MatcherError::Readings`].
+    pub(super) fn after_bytes(&self, tables: &Tables<'_>, bytes: &[u8]) -> Result<Self, MatcherError> {
+        let mut at: Vec<Vec<Reading>> = vec![Vec::new(); bytes.len() + 1];
+        at[0].extend(self.all());
+        let mut furthest = 0;
+        for from in 0..bytes.len() {
+            for reading in std::mem::take(&mut at[from]) {
+                let mut readings = Self::none();
+                readings.add(reading);
+                for (length, ids) in tables.vocabulary.trie().prefixes(&bytes[from..]) {
+                    for next in ids.iter().filter_map(|&id| readings.after(tables, id).ok()) {
+                        furthest = furthest.max(from + length);
+                        let known = &mut at[from + length];
+                        next.all().iter().for_each(|of| {
+                            if !known.contains(of) {
+                                known.push(*of)
+                            }
+                        });
+                    }
+                }
+            }
+        }
+        let mut all = Self::none();
+        for &reading in &at[bytes.len()] {
+            if !all.add(reading) {
+                return Err(MatcherError::Readings { limit: MAX_READINGS });
+            }
+        }
+        if all.len == 0 {
+            let offset = furthest.min(bytes.len() - 1);
+            return Err(MatcherError::RefusedByte { offset, byte: bytes[offset] });
+        }
+        Ok(all)
+    }
+
+    /// Writes the rows of all readings: `[row words]`. Returns whether they have no token.
+    pub(super) fn fill(&self, tables: &Tables<'_>, words: &mut [u32]) -> Result<bool, MatcherError> {
+        let Tables { index, vocabulary, .. } = tables;
+        let row_of = |state: u32| index.row_number(state).and_then(|number| index.row(vocabulary, number));
+        words.fill(0);
+        // Readings behind tokens have the same last one, so that it strikes once; only text that did not come as tokens has others.
+        for of_last in self.all().chunk_by(|one, other| one.last == other.last) {
+            let mut scratch = (of_last.len() < self.len).then(|| vec![0; words.len()]);
+            let target = scratch.as_deref_mut().unwrap_or(&mut *words);
+            for reading in of_last {
+                let [within, _] = reading.borders(index);
+                if row_of(within).is_some_and(|row| !row.unite(target)) {
+                    return Err(MatcherError::Corrupt { state: within });
+                }
+            }
+            vocabulary.strike(of_last[0].last, target);
+            if let Some(scratch) = scratch {
+                words.iter_mut().zip(&scratch).for_each(|(word, other)| *word |= other);
+            }
+        }
+        for reading in self.all() {
+            let [_, marked] = reading.borders(index);
+            if row_of(marked).is_some_and(|row| !row.unite(words)) {
+                return Err(MatcherError::Corrupt { state: marked });
+            }
+        }
+        Ok(words.iter().all(|&word| word == 0))
+    }
+
+    /// The only token that may come next, if there is one and the text is not complete.
+    pub(super) fn forced(&self, tables: &Tables<'_>, words: &mut [u32]) -> Option<TokenId> {
+        if self.are_complete(tables.index) || self.fill(tables, words).ok()? {
+            return None;
+        }
+        let mut set = (0..).zip(words.iter()).filter(|(_, word)| **word != 0);
+        let (at, word) = set.next()?;
+        let is_only = word.is_power_of_two() && set.next().is_none();
+        is_only.then(|| at << 5 | word.trailing_zeros())
+    }
+}
+
+impl Reading {
+    /// The states behind the border of two tokens of a chunk, and of two chunks.
+    #[inline]
+    fn borders(&self, index: &Index) -> [u32; 2] {
+        if self.last == NO_TOKEN { [self.state, DEAD] } else { index.borders(self.state) }
+    }
+}

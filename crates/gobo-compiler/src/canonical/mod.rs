@@ -1,0 +1,118 @@
+//! Indices whose masks let through only what the tokenizer itself would write.
+//!
+//! The automaton is the product of the constraint's and that of the tokenizer's chunks ([`product`]); its rows are the first tokens of canonical ways to
+//! the end ([`first`]), and the matcher takes those away that the last token joins. Tran-Thien 2024, *Fast, high-fidelity LLM decoding with regex
+//! constraints*, has a state for each pair of a state and a token in their place.
+
+mod first;
+mod product;
+
+use foldhash::{HashMap, HashMapExt};
+use gobo_artifact::Vocabulary;
+use gobo_artifact::layout::NO_STEP;
+use gobo_artifact::write::RowEncoder;
+use gobo_automata::Dfa;
+use gobo_types::{Budget, CompileError, TokenId, checked_u32};
+
+use self::first::First;
+use self::product::{DEAD, Product};
+
+const PHASE: &str = "laying out rows";
+
+/// What a canonical index is written from.
+pub(crate) struct Canonical<'v> {
+    pub(crate) classes: [u8; 256],
+    pub(crate) stride: usize,
+    pub(crate) row_of: Vec<u32>,
+    pub(crate) deltas: Vec<i32>,
+    pub(crate) start: u32,
+    /// `[states]`: the row, where a token can end; and whether the text may end.
+    pub(crate) states: Vec<(Option<u32>, bool)>,
+    /// `[states]`: the states behind the border of two tokens of a chunk, and of two chunks.
+    pub(crate) borders: Vec<[u32; 2]>,
+    pub(crate) rows: RowEncoder<'v>,
+    pub(crate) computed: usize,
+}
+
+/// The parts of the index, or `None` if no text can be written in canonical form.
+pub(crate) fn canonical<'v>(
+    dfa: &Dfa,
+    vocabulary: &'v Vocabulary,
+    encoder: &gobo_artifact::layout::Encoder<'_>,
+    budget: &Budget,
+) -> Result<Option<Canonical<'v>>, CompileError> {
+    let product = Product::new(dfa, &encoder.chunks, budget)?;
+    let trie = vocabulary.trie();
+    let first = First::new(&product, encoder, &trie, budget)?;
+    let mut rows = RowEncoder::new(vocabulary.shared_rows());
+    let row_words = vocabulary.row_words();
+    let mut states = vec![(None, false); product.len()];
+    let (mut ids, mut words): (Vec<TokenId>, Vec<u32>) = (Vec::new(), vec![0; row_words]);
+    let mut computed = 0;
+    for state in 1..checked_u32(product.len()) {
+        let at = state as usize;
+        states[at].1 = product.ends[at];
+        if first.of[at].is_none() {
+            continue;
+        }
+        ids.clear();
+        ids.extend(first.tokens_of(state));
+        if ids.is_empty() && !product.ends[at] {
+            continue;
+        }
+        computed += 1;
+        let before = rows.bytes();
+        budget.charge_steps(PHASE, ids.len() as u64 + row_words as u64 / 64)?;
+        let number = if ids.len() <= row_words / 64 {
+            ids.sort_unstable();
+            rows.push_sparse(&mut ids)
+        } else {
+            words.fill(0);
+            ids.iter().for_each(|&id| words[(id >> 5) as usize] |= 1 << (id & 31));
+            rows.push(&words)
+        };
+        budget.charge_bytes(PHASE, (rows.bytes() - before) as u64)?;
+        states[at].0 = Some(checked_u32(number));
+    }
+    if states[product.start as usize].0.is_none() {
+        return Ok(None);
+    }
+    // A border before a state without a row is none.
+    let border = |next: u32| if states[next as usize].0.is_some() { next } else { DEAD };
+    let borders =
+        product.within.iter().zip(&product.marked).map(|(&within, &marked)| [border(within), border(marked)]);
+    let borders = borders.collect();
+    budget.charge_bytes(PHASE, product.bytes())?;
+    let (row_of, deltas) = relative(&product);
+    Ok(Some(Canonical {
+        classes: product.classes,
+        stride: product.stride,
+        row_of,
+        deltas,
+        start: product.start,
+        states,
+        borders,
+        rows,
+        computed,
+    }))
+}
+
+/// The transitions as rows that states share: how far the next state is from the state at hand.
+fn relative(product: &Product) -> (Vec<u32>, Vec<i32>) {
+    let mut known: HashMap<Vec<i32>, u32> = HashMap::new();
+    let (mut row_of, mut deltas) = (Vec::with_capacity(product.len()), Vec::new());
+    for (state, steps) in (0_i64..).zip(product.steps.chunks_exact(product.stride)) {
+        let delta = |&next: &u32| match next {
+            DEAD => NO_STEP,
+            next => i32::try_from(i64::from(next) - state).expect("the limit of states is below 2^31"),
+        };
+        let row: Vec<i32> = steps.iter().map(delta).collect();
+        let new = checked_u32(known.len());
+        let number = *known.entry(row).or_insert_with_key(|row| {
+            deltas.extend_from_slice(row);
+            new
+        });
+        row_of.push(number);
+    }
+    (row_of, deltas)
+}

@@ -1,0 +1,99 @@
+//! The product of a constraint's automaton and the automaton of the tokenizer's chunks.
+//!
+//! A state is a pair: where the text stands, and where its chunks do. Bytes lead both on. Between two tokens the second one moves by itself, over the
+//! border of two tokens of a chunk or of two chunks, and then the state is another pair. Only pairs that are reached are made. O(pairs × classes of
+//! bytes).
+
+use foldhash::{HashMap, HashMapExt};
+use gobo_artifact::layout::{Chunks, NO_CHUNK};
+use gobo_automata::{Dfa, StateId};
+use gobo_types::{Budget, CompileError, checked_u32};
+
+const PHASE: &str = "cutting into chunks";
+
+/// Bytes of a pair beside its transitions.
+const STATE_BYTES: u64 = 32;
+
+/// The state from which nothing leads on.
+pub(super) const DEAD: u32 = 0;
+
+/// The product. All tables have an entry for each state, [`DEAD`] first.
+pub(super) struct Product {
+    /// The class of each byte.
+    pub(super) classes: [u8; 256],
+    pub(super) stride: usize,
+    /// `[states, classes]`.
+    pub(super) steps: Vec<u32>,
+    /// The state behind the border of two tokens of a chunk, or [`DEAD`].
+    pub(super) within: Vec<u32>,
+    /// The state behind the border of two chunks, or [`DEAD`].
+    pub(super) marked: Vec<u32>,
+    /// Whether the text may end.
+    pub(super) ends: Vec<bool>,
+    pub(super) start: u32,
+}
+
+impl Product {
+    pub(super) fn new(dfa: &Dfa, chunks: &Chunks<'_>, budget: &Budget) -> Result<Self, CompileError> {
+        let (classes, bytes) = classes(dfa, chunks);
+        let stride = bytes.len();
+        let mut pairs: Vec<(StateId, u16)> = vec![(StateId::DEAD, NO_CHUNK)];
+        let mut number: HashMap<(StateId, u16), u32> = HashMap::new();
+        let (mut steps, mut within, mut marked) = (vec![DEAD; stride], vec![DEAD], vec![DEAD]);
+        let mut ends = vec![false];
+        let mut of = |pairs: &mut Vec<(StateId, u16)>, pair: (StateId, u16)| {
+            if pair.0 == StateId::DEAD || pair.1 == NO_CHUNK {
+                return DEAD;
+            }
+            *number.entry(pair).or_insert_with(|| {
+                pairs.push(pair);
+                checked_u32(pairs.len() - 1)
+            })
+        };
+        let start = of(&mut pairs, (dfa.start, chunks.start()));
+        let mut at = 1;
+        while at < pairs.len() {
+            let (state, chunk) = pairs[at];
+            budget.charge_steps(PHASE, stride as u64)?;
+            budget.charge_bytes(PHASE, stride as u64 * 4 + STATE_BYTES)?;
+            budget.check_states(PHASE, pairs.len())?;
+            for &byte in &bytes {
+                steps.push(of(&mut pairs, (dfa.next(state, byte), chunks.next(chunk, byte))));
+            }
+            within.push(of(&mut pairs, (state, chunks.within(chunk))));
+            marked.push(of(&mut pairs, (state, chunks.marked(chunk))));
+            ends.push(dfa.accepting[state] && chunks.may_end(chunk));
+            at += 1;
+        }
+        Ok(Self { classes, stride, steps, within, marked, ends, start })
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The state after a byte. O(1).
+    #[inline]
+    pub(super) fn next(&self, state: u32, byte: u8) -> u32 {
+        self.steps[state as usize * self.stride + usize::from(self.classes[usize::from(byte)])]
+    }
+
+    /// The bytes of its tables.
+    pub(super) fn bytes(&self) -> u64 {
+        self.steps.len() as u64 * 4 + self.len() as u64 * STATE_BYTES
+    }
+}
+
+/// Classes of bytes that neither automaton tells apart, and a byte of each.
+fn classes(dfa: &Dfa, chunks: &Chunks<'_>) -> ([u8; 256], Vec<u8>) {
+    let mut of: HashMap<(u8, u8), u8> = HashMap::new();
+    let mut bytes = Vec::new();
+    let classes = std::array::from_fn(|byte| {
+        let byte = u8::try_from(byte).expect("there are 256 bytes");
+        *of.entry((dfa.classes[usize::from(byte)], chunks.class(byte))).or_insert_with(|| {
+            bytes.push(byte);
+            u8::try_from(bytes.len() - 1).expect("there are 256 bytes")
+        })
+    });
+    (classes, bytes)
+}

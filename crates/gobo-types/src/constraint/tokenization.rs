@@ -1,0 +1,66 @@
+//! How a text may be cut into tokens.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// How the texts of a constraint may be cut into tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", try_from = "String")]
+pub enum Tokenization {
+    /// In every way that spells them.
+    #[default]
+    Any,
+    /// As the tokenizer itself cuts them, where a chunk begins with the text: what stands before it excludes nothing.
+    Canonical,
+}
+
+impl Tokenization {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Any, Self::Canonical];
+
+    /// Their words.
+    pub const NAMES: &'static [&'static str] = &["any", "canonical"];
+
+    /// The word of the command line, of case files and of the digest.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Any => "any",
+            Self::Canonical => "canonical",
+        }
+    }
+
+    /// Whether it is the default, under which keys and files are as if there were no other.
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it")]
+    pub fn is_any(&self) -> bool {
+        *self == Self::Any
+    }
+}
+
+impl fmt::Display for Tokenization {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+/// A word that names no tokenization.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("texts are cut into tokens in any way, or in the canonical one")]
+pub struct TokenizationError;
+
+impl TryFrom<String> for Tokenization {
+    type Error = TokenizationError;
+
+    fn try_from(word: String) -> Result<Self, TokenizationError> {
+        word.parse()
+    }
+}
+
+impl FromStr for Tokenization {
+    type Err = TokenizationError;
+
+    fn from_str(word: &str) -> Result<Self, Self::Err> {
+        Self::ALL.into_iter().find(|of| of.name() == word).ok_or(TokenizationError)
+    }
+}
