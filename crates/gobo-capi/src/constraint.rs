@@ -15,12 +15,12 @@ pub(crate) fn read(json: &str) -> Result<Constraint, Failure> {
     let constraint: Constraint = serde_json::from_str(json).map_err(malformed)?;
     let members: BTreeMap<String, &RawValue> = serde_json::from_str(json).map_err(malformed)?;
     let known = members_of(&constraint.source);
-    let is_known =
-        |name: &str| ["kind", "text_start", "stop", "token_classes"].contains(&name) || known.contains(&name);
+    let of_all = ["kind", "text_start", "stop", "token_classes", "tokenization"];
+    let is_known = |name: &str| of_all.contains(&name) || known.contains(&name);
     if let Some(unknown) = members.keys().find(|name| !is_known(name)) {
         let (kind, known) = (constraint.kind(), known.join(", "));
         return Err(invalid(&format!(
-            "unknown member {unknown:?}; of kind {kind:?} there are {known}, text_start, stop and token_classes"
+            "unknown member {unknown:?}; of kind {kind:?} there are {known}, text_start, stop, token_classes and tokenization"
         )));
     }
     let names_start = members.contains_key("start");
@@ -45,7 +45,7 @@ fn members_of(source: &Source) -> &'static [&'static str] {
 
 /// The same constraint as its constructor makes it: keys are derived from that form.
 fn canonical(constraint: Constraint, names_start: bool) -> Constraint {
-    let Constraint { source, text_start, stop, token_classes } = constraint;
+    let Constraint { source, text_start, stop, token_classes, tokenization } = constraint;
     let constraint = match source {
         Source::Choice { items } => Constraint::choice(items),
         Source::Schema { schema, options } => Constraint::schema(&schema, *options),
@@ -62,7 +62,7 @@ fn canonical(constraint: Constraint, names_start: bool) -> Constraint {
             Constraint::json_with(whitespace, numbers).nested(nesting)
         }
     };
-    constraint.starting(text_start).stopping(stop).naming(token_classes)
+    constraint.starting(text_start).stopping(stop).naming(token_classes).cut(tokenization)
 }
 
 #[cfg(test)]
@@ -91,6 +91,7 @@ mod tests {
             Constraint::regex("a\"\\d"),
             Constraint::search("a").starting(TextStart::StripOneSpace),
             Constraint::regex("a+").stopping(vec!["aa".to_owned()]),
+            Constraint::regex("a+").cut(gobo_types::Tokenization::Canonical),
             Constraint::regex("(?P<A>)").naming(serde_json::from_str(r#"{"A":{"begin":[1]}}"#).unwrap()),
             Constraint::regex_with(
                 "a",

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use ::gobo_store::Store;
 use gobo_artifact::{Index, Vocabulary};
-use gobo_types::{Binding, IndexKey, TokenId, VocabularyDigest, index_key};
+use gobo_types::{Binding, IndexKey, TokenId, VocabularyDigest};
 
 use crate::constraint;
 use crate::status::{Failure, c_text, gobo_status};
@@ -51,7 +51,7 @@ impl gobo_store {
         constraint: &str,
     ) -> Result<gobo_index, Failure> {
         let constraint = constraint::read(constraint)?;
-        let key = index_key(&vocabulary.vocabulary.digest(), &constraint.digest());
+        let key = vocabulary.vocabulary.index_key(&constraint);
         self.open_index(vocabulary, &key)
     }
 

@@ -44,7 +44,7 @@ impl Client {
     ) -> Result<Option<Resolved>, ClientError> {
         let begun = Instant::now();
         let Some(bound) = self.bound(vocabulary.into())? else { return Ok(None) };
-        let key = index_key(&bound.digest, &constraint.digest());
+        let key = bound.vocabulary.index_key(constraint);
         let Some(index) = self.open_index(&key)? else { return Ok(None) };
         Ok(Some(self.resolved(index, bound, Source::Map, key, begun)))
     }

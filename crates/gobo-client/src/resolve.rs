@@ -182,7 +182,15 @@ impl Client {
             VocabularyRef::Name(_) => location.vocabulary_digest,
             VocabularyRef::Digest { digest, .. } => *digest,
         };
-        let expected = index_key(&meant, &constraint.digest());
+        let expected = if constraint.tokenization.is_any() {
+            index_key(&meant, &constraint.digest())
+        } else {
+            // The encoder, which is in the key too, is known from the vocabulary's file alone.
+            self.fetch_bound(vocabulary, meant, location.binding.clone())
+                .await?
+                .vocabulary
+                .index_key(constraint)
+        };
         if key != expected {
             return Err(ClientError::OtherKey { expected, found: key });
         }

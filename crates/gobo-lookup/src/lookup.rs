@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use gobo_store::StoreError;
 use gobo_tokenizer::Imported;
-use gobo_types::{Binding, Constraint, IndexKey, VocabularyDigest, index_key};
+use gobo_types::{Binding, Constraint, IndexKey, VocabularyDigest};
 use once_cell::race::OnceBox;
 
 use crate::config::LookupConfig;
@@ -121,7 +121,7 @@ impl Lookup {
     /// # Errors
     /// [`LookupError::Client`] if a file is there and cannot be read.
     pub fn find(&self, bound: &Bound, constraint: &Constraint) -> Result<Option<Found>, LookupError> {
-        self.find_key(bound, &index_key(&bound.vocabulary.digest(), &constraint.digest()))
+        self.find_key(bound, &bound.vocabulary.index_key(constraint))
     }
 
     /// The index of a key, if it is on this host: a look into a table if it is mapped, else a file opened in O(1). A damaged file
@@ -150,7 +150,7 @@ impl Lookup {
         match self.order() {
             Ok(order) => order.request(bound, constraint, timeout),
             Err(error) => {
-                let key = index_key(&bound.vocabulary.digest(), &constraint.digest());
+                let key = bound.vocabulary.index_key(&constraint);
                 Request::known(key, bound, Err(Arc::new(error)))
             }
         }

@@ -35,7 +35,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gobo_client::{BlockingClient, Client, ClientError};
-use gobo_types::{Constraint, IndexKey, error_chain, index_key};
+use gobo_types::{Constraint, IndexKey, error_chain};
 use gobo_worker::WorkerConfig;
 
 use crate::config::LookupConfig;
@@ -97,7 +97,7 @@ impl Order {
     /// Looks for an index, as far as that does not wait; else begins what does.
     pub(crate) fn request(&self, bound: &Bound, constraint: Constraint, most: Option<Duration>) -> Request {
         let since = Instant::now();
-        let key = index_key(&bound.vocabulary.digest(), &constraint.digest());
+        let key = bound.vocabulary.index_key(&constraint);
         let counters = &self.host.counters;
         match self.host.find(&key) {
             Ok(Some(made)) => {

@@ -11,7 +11,7 @@ use gobo_cli::inputs::Loaded;
 use gobo_cli::options::Global;
 use gobo_engine::{Engine, EngineConfig, OpenVocabulary, Request, Source, VocabularyRef};
 use gobo_store::{NamedVocabulary, Store};
-use gobo_types::{CompileError, Constraint, index_key};
+use gobo_types::{CompileError, Constraint};
 use tempfile::TempDir;
 
 use crate::generator::Bounds;
@@ -85,7 +85,7 @@ impl LocalIndex {
             Ok(())
         };
         measure("host_open", bounds, floor, || {
-            let key = index_key(&vocabulary.digest(), &self.constraint.digest());
+            let key = vocabulary.index_key(&self.constraint);
             let index = self.engine.store().open_index(&key)?.context("the file is gone")?;
             let matcher = Matcher::new(Arc::new(index), Arc::clone(vocabulary), binding)?;
             ensure!(matcher.fill(&mut mask)? == Fill::Masked, "the first mask is empty");

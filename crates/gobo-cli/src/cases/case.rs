@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use gobo_schema::plain_text;
 use gobo_types::{
     AnyDialect, Constraint, Dialect, FormatMode, GrammarDocument, Indentation, JsonNesting, Lexer, MatchMode,
-    NamedClasses, NumberForm, RegexDialect, SchemaOptions, SpecialText, Whitespace,
+    NamedClasses, NumberForm, RegexDialect, SchemaOptions, SpecialText, Tokenization, Whitespace,
 };
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -39,6 +39,8 @@ struct Line {
     stop: Vec<String>,
     #[serde(default)]
     token_classes: NamedClasses,
+    #[serde(default)]
+    tokenization: Tokenization,
     start: Option<String>,
     /// Of a grammar or of a schema.
     dialect: Option<AnyDialect>,
@@ -256,7 +258,8 @@ impl Case {
             None => format!("line {number}"),
         };
         let constraint = line.constraint(defaults, grammars).with_context(|| id.clone())?;
-        let constraint = constraint.stopping(line.stop.clone()).naming(line.token_classes.clone());
+        let constraint =
+            constraint.stopping(line.stop.clone()).naming(line.token_classes.clone()).cut(line.tokenization);
         let invalid =
             line.invalid.as_ref().is_some_and(|invalid| !matches!(invalid, Value::Bool(false) | Value::Null));
         Ok(Self { id, constraint, texts: line.texts(), invalid })

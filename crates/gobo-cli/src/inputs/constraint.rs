@@ -22,7 +22,7 @@ impl ConstraintArgs {
             "a constraint is missing\nhint: give one of --regex R, --choice FILE, --grammar FILE, --schema FILE, --structural-tag FILE, --builtin json",
         )?;
         let constraint = constraint.starting(self.text_start.into()).stopping(self.stop.clone());
-        let constraint = constraint.naming(self.token_classes()?);
+        let constraint = constraint.naming(self.token_classes()?).cut(self.tokenization);
         Ok(Given { constraint, written })
     }
 

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use gobo_types::{
     AnyDialect, Indentation, JsonNesting, Lexer, LookAhead, MatchMode, NumberForm, RegexDialect, SpecialText,
-    TextStart, Whitespace,
+    TextStart, Tokenization, Whitespace,
 };
 
 use super::SchemaArgs;
@@ -163,6 +163,9 @@ pub struct ConstraintArgs {
     /// How the text begins
     #[arg(long, value_enum, default_value = "exact", help_heading = "Constraint")]
     pub text_start: Start,
+    /// How texts may be cut into tokens: any way, or canonical, as the tokenizer itself cuts them
+    #[arg(long, value_name = "HOW", value_parser = words::<Tokenization>(Tokenization::NAMES), default_value = "any", help_heading = "Constraint")]
+    pub tokenization: Tokenization,
     /// A phrase behind the first occurrence of which the text ends; several, each with --stop
     #[arg(long, value_name = "PHRASE", allow_hyphen_values = true, help_heading = "Constraint")]
     pub stop: Vec<String>,

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
 use gobo_store::CachedVerdict;
-use gobo_types::{CompileError, CompileLimits, IndexKey, index_key};
+use gobo_types::{CompileError, CompileLimits, IndexKey};
 
 use crate::inner::Inner;
 use crate::request::{Checked, Done, FlightEnd, Outcome, Purpose, Request};
@@ -63,7 +63,7 @@ impl Inner {
         let most = &self.config.limits;
         // Those who may use equally much share compiles and verdicts, whatever each has asked for.
         let limits = request.limits.map_or(*most, |asked| asked.within(most));
-        (limits, index_key(&request.vocabulary.digest(), &request.constraint.digest()))
+        (limits, request.vocabulary.vocabulary.index_key(&request.constraint))
     }
 
     /// Joins the compile of this key, or begins it.

@@ -2,7 +2,7 @@
 
 use gobo_types::{
     Constraint, Dialect, GrammarDocument, IdRange, Indentation, JsonNesting, Lexer, LookAhead, MatchMode,
-    NamedClass, NamedClasses, RegexDialect, SchemaOptions, Source, SpecialText, TextStart,
+    NamedClass, NamedClasses, RegexDialect, SchemaOptions, Source, SpecialText, TextStart, Tokenization,
 };
 
 use super::error::ConvertError;
@@ -101,6 +101,11 @@ impl From<&Constraint> for v1::Constraint {
             text_start: text_start.into(),
             stop: constraint.stop.clone(),
             token_classes: token_classes.collect(),
+            tokenization: match constraint.tokenization {
+                Tokenization::Any => v1::Tokenization::Any,
+                Tokenization::Canonical => v1::Tokenization::Canonical,
+            }
+            .into(),
         }
     }
 }
@@ -239,6 +244,13 @@ impl TryFrom<v1::Constraint> for Constraint {
             v1::TextStart::Exact => TextStart::Exact,
             v1::TextStart::StripOneSpace => TextStart::StripOneSpace,
         };
+        let tokenization = v1::Tokenization::try_from(constraint.tokenization)
+            .map_err(|error| unknown("constraint.tokenization", error))?;
+        let tokenization = match tokenization {
+            v1::Tokenization::Any => Tokenization::Any,
+            v1::Tokenization::Canonical => Tokenization::Canonical,
+        };
+        let rule = rule.cut(tokenization);
         let token_classes = token_classes(constraint.token_classes)?;
         Ok(rule.starting(text_start).stopping(constraint.stop).naming(token_classes))
     }
@@ -290,6 +302,7 @@ mod tests {
             ),
             Constraint::regex("(?P<A>)").stopping(vec!["x".into(), "y".into()]).naming(classes()),
             Constraint::choice(["b", "a"]),
+            Constraint::regex("a").cut(Tokenization::Canonical),
             Constraint::choice(Vec::<String>::new()),
             Constraint::json(Whitespace::Compact),
             Constraint::json_with(Whitespace::Single, NumberForm::Json),

@@ -25,7 +25,7 @@ impl PyClient {
         vocabulary: &PyVocabulary,
         constraint: &PyConstraint,
     ) -> Result<Option<Found>, LookupError> {
-        let key = index_key(&vocabulary.bound.vocabulary.digest(), &constraint.digest);
+        let key = vocabulary.bound.vocabulary.key_of(&constraint.digest, constraint.constraint.tokenization);
         self.finder.lookup.find_key(&vocabulary.bound, &key)
     }
 }

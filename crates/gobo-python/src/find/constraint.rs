@@ -6,7 +6,7 @@ use std::sync::Arc;
 use gobo_types::{
     Constraint, ConstraintDigest, DEFAULT_START, Dialect, Draft, GrammarDocument, Indentation, JsonNesting,
     Lexer, MatchMode, NumberForm, RegexDialect, SchemaDocument, SchemaOptions, SpecialText, TextStart,
-    Whitespace,
+    Tokenization, Whitespace,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyMapping, PyString, PyType};
@@ -85,6 +85,13 @@ impl PyConstraint {
         let classes =
             serde_json::from_str(&text).map_err(|error| invalid(py, format!("token classes: {error}")))?;
         Ok(self.constraint.as_ref().clone().naming(classes).into())
+    }
+
+    /// The same texts, cut into tokens in `any` way, or only as the tokenizer itself cuts them (`canonical`), where a chunk begins with the text. The
+    /// index is refused where it is not known how the tokenizer cuts, and for constraints that nest without end or count characters.
+    fn cut(&self, py: Python<'_>, tokenization: Text) -> PyResult<Self> {
+        let tokenization = word::<Tokenization>(py, "tokenization", &tokenization)?;
+        Ok(self.constraint.as_ref().clone().cut(tokenization).into())
     }
 
     /// A regular expression that the whole text must match, or with `search` some part of it.
