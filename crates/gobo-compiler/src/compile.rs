@@ -272,15 +272,18 @@ fn compile_canonical(
         Ok(encoder) => encoder,
         Err(reason) => return unsupported(format!("it is not known how the tokenizer cuts texts: {reason}")),
     };
-    if spelled.dfa.has_calls() {
-        return unsupported(
-            "rules that nest or count characters have no canonical tokenization yet".to_owned(),
-        );
-    }
     if tokens.is_some() {
         return unsupported("token edges have no canonical tokenization yet".to_owned());
     }
-    let Some(found) = canonical(&spelled.dfa, vocabulary, &encoder, budget)? else {
+    let expanded = if spelled.dfa.has_calls() { Some(spelled.dfa.expand_calls(budget)?) } else { None };
+    let dfa: &Dfa = match &expanded {
+        None => &spelled.dfa,
+        Some(Some(expanded)) => expanded,
+        Some(None) => {
+            return unsupported("rules that nest without end have no canonical tokenization yet".to_owned());
+        }
+    };
+    let Some(found) = canonical(dfa, vocabulary, &encoder, budget)? else {
         let reason = "the tokenizer itself would write no text of it".to_owned();
         return Err(CompileError::refuse(RefusalKind::Unspellable, PLACE, reason).advising(OTHER_VOCABULARY));
     };
