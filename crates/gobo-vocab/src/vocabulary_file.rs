@@ -48,12 +48,13 @@ impl TokenTable {
         let slices = parts.into_iter().zip(&tries.slices).map(slice).collect();
         about.root.trie_nodes = count(tries.nodes.len());
         about.root.spellable = tries.all.bytes.words();
-        let encoder =
-            self.encoder().map(|encoder| match encoder.map(|encoder| encoder.tables(self.tokens())) {
+        let encoder = self.encoder().map(|encoder| {
+            match encoder.map(|encoder| encoder.tables(self.tokens(), &order.ids[..ordinary])) {
                 Ok(Ok(parts)) => parts,
                 Ok(Err(error)) => EncoderParts::refused(error.to_string()),
                 Err(reason) => EncoderParts::refused(reason),
-            });
+            }
+        });
         let shared_rows = shared_rows(&tries.nodes, &order.ids[..ordinary], about.special.len());
         Ok(write_vocabulary(&VocabularyParts {
             digest: about.digest,

@@ -73,7 +73,7 @@ fn walk(matcher: &mut Matcher, random: &mut Random, most: usize) -> Option<Vec<T
             return Some(tokens);
         }
         let id = *random.of(&ids);
-        assert!(ids.iter().all(|&id| matcher.allows(id)));
+        assert!(ids.iter().take(64).all(|&id| matcher.allows(id)));
         let mut fork = matcher.clone();
         matcher.advance(*random.of(&ids)).unwrap();
         matcher.rollback(1).unwrap();

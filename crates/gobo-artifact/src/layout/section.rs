@@ -102,6 +102,10 @@ pub const CHUNK_CLASSES: u32 = 62;
 pub const CHUNK_STEPS: u32 = 63;
 /// u16 quadruples `[chunk states]`: the state behind a border within a chunk, behind a mark, whether the text may end, zero.
 pub const CHUNK_STATES: u32 = 64;
+/// u16 `[vocabulary length]`: the class of each token: what it does to the states of chunks between characters.
+pub const TOKEN_CHUNKS: u32 = 67;
+/// u16 `[classes of tokens, chunk states between characters]`: the state after a token.
+pub const TOKEN_CHUNK_STEPS: u32 = 68;
 /// 32 bytes: the digest of the encoder as whose tokens the texts of an index are cut.
 pub const ENCODER_DIGEST: u32 = 65;
 /// u32 pairs `[states]`: the states behind the border of two tokens of a chunk, and of two chunks; 0 where there is none.
@@ -167,6 +171,8 @@ pub fn name(kind: u32) -> Option<&'static str> {
         CHUNK_CLASSES => "chunk classes",
         CHUNK_STEPS => "chunk steps",
         CHUNK_STATES => "chunk states",
+        TOKEN_CHUNKS => "token chunks",
+        TOKEN_CHUNK_STEPS => "token chunk steps",
         ENCODER_DIGEST => "encoder digest",
         BORDERS => "borders",
         _ => return None,
@@ -190,8 +196,17 @@ pub const OF_VOCABULARY: &[u32] = &[
     SHARED_ROWS,
 ];
 /// The sections that a vocabulary has after these if its tokenizer's encoder was looked at; without tables, the first one alone.
-pub const OF_ENCODER: &[u32] =
-    &[ENCODER, MERGE_TOKENS, MERGE_ORDER, MERGE_CUTS, CHUNK_CLASSES, CHUNK_STEPS, CHUNK_STATES];
+pub const OF_ENCODER: &[u32] = &[
+    ENCODER,
+    MERGE_TOKENS,
+    MERGE_ORDER,
+    MERGE_CUTS,
+    CHUNK_CLASSES,
+    CHUNK_STEPS,
+    CHUNK_STATES,
+    TOKEN_CHUNKS,
+    TOKEN_CHUNK_STEPS,
+];
 /// The sections of an index, in file order.
 pub const OF_INDEX: &[u32] = &[
     ROOT,

@@ -283,6 +283,13 @@ impl Matcher {
         }
     }
 
+    /// Under a canonical index: the merge for which `id` is refused, if it could come next but for the last token. That token, and the parts of
+    /// the two that the tokenizer would have merged.
+    pub fn merge_before(&self, id: TokenId) -> Option<(TokenId, TokenId, TokenId)> {
+        let canonical = self.canonical.as_ref().filter(|_| self.state != ENDED)?;
+        canonical.now.merge_before(&self.tables().ok()?, id)
+    }
+
     /// [`Self::advance`] under a canonical index.
     fn advance_canonical(&mut self, id: TokenId) -> Result<(), MatcherError> {
         let Some(canonical) = &self.canonical else { return Ok(()) };

@@ -88,6 +88,21 @@ impl Readings {
         self.before(tables, id).next().is_some()
     }
 
+    /// The merge for which `id` may not go on with the chunk, where it could otherwise: the last token, and the parts that would be merged.
+    pub(super) fn merge_before(
+        &self,
+        tables: &Tables<'_>,
+        id: TokenId,
+    ) -> Option<(TokenId, TokenId, TokenId)> {
+        let Tables { index, vocabulary, encoder } = tables;
+        self.all().iter().find_map(|reading| {
+            let [within, _] = reading.borders(index);
+            let row = index.row_number(within).and_then(|number| index.row(vocabulary, number))?;
+            let (left, right) = encoder.merges.parts_joined(reading.last, id).filter(|_| row.contains(id))?;
+            Some((reading.last, left, right))
+        })
+    }
+
     /// The readings after `id`.
     ///
     /// # Errors

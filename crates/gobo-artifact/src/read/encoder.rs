@@ -26,6 +26,8 @@ struct Tables {
     classes: Span,
     steps: Span,
     states: Span,
+    class_of: Span,
+    class_steps: Span,
 }
 
 impl EncoderSpans {
@@ -43,7 +45,12 @@ impl EncoderSpans {
         }
         let states = u64::from(root.chunk_states);
         let is_start = root.chunk_start < root.chunk_states && root.chunk_start != u32::from(NO_CHUNK);
-        if !is_start || root.chunk_states > 1 << 16 || !(1..=256).contains(&root.chunk_classes) {
+        let are_between = (1..=root.chunk_states).contains(&root.chunk_between);
+        if !is_start
+            || !are_between
+            || root.chunk_states > 1 << 16
+            || !(1..=256).contains(&root.chunk_classes)
+        {
             return Err(artifact.meaning("the counts of the automaton of chunks"));
         }
         let tables = Tables {
@@ -53,6 +60,11 @@ impl EncoderSpans {
             classes: artifact.span::<u8>(kinds::CHUNK_CLASSES, 256)?,
             steps: artifact.span::<u16>(kinds::CHUNK_STEPS, states * u64::from(root.chunk_classes))?,
             states: artifact.span::<[u16; 4]>(kinds::CHUNK_STATES, states)?,
+            class_of: artifact.span::<u16>(kinds::TOKEN_CHUNKS, len.into())?,
+            class_steps: artifact.span::<u16>(
+                kinds::TOKEN_CHUNK_STEPS,
+                u64::from(root.token_classes) * u64::from(root.chunk_between),
+            )?,
         };
         Ok(Some(Self { root, tables: Some(tables) }))
     }
@@ -79,6 +91,9 @@ impl Vocabulary {
                 classes: self.artifact.get(&tables.classes),
                 steps: self.artifact.get(&tables.steps),
                 states: self.artifact.get(&tables.states),
+                between: spans.root.chunk_between as usize,
+                class_of: self.artifact.get(&tables.class_of),
+                class_steps: self.artifact.get(&tables.class_steps),
             },
             only: &spans.root.only,
             digest: spans.root.digest,
@@ -160,6 +175,15 @@ impl Vocabulary {
             || chunks.states[0] != [0; 4]
         {
             return fault("the automaton of chunks leads out of itself");
+        }
+        for &id in order {
+            let class = chunks.class_of(id);
+            let after =
+                |state: u16| self.bytes(id).iter().fold(state, |state, &byte| chunks.next(state, byte));
+            let between = 0..u16::try_from(chunks.between).unwrap_or(u16::MAX);
+            if between.into_iter().any(|state| after(state) != chunks.after(state, class)) {
+                return fault("a token leads on elsewhere than its class");
+            }
         }
         Ok(())
     }

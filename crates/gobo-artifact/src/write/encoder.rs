@@ -25,6 +25,10 @@ pub struct EncoderParts {
     pub steps: Vec<u16>,
     /// `[chunk states]`.
     pub states: Vec<[u16; 4]>,
+    /// `[ids]`.
+    pub class_of: Vec<u16>,
+    /// `[classes of tokens, states between characters]`.
+    pub class_steps: Vec<u16>,
 }
 
 impl EncoderParts {
@@ -39,12 +43,23 @@ impl EncoderParts {
             chunk_states: 0,
             chunk_classes: 0,
             chunk_start: 0,
+            chunk_between: 0,
+            token_classes: 0,
         };
-        let (tokens, order, cuts) = (Vec::new(), Vec::new(), Vec::new());
-        Self { root, tokens, order, cuts, classes: [0; 256], steps: Vec::new(), states: Vec::new() }
+        Self {
+            root,
+            tokens: Vec::new(),
+            order: Vec::new(),
+            cuts: Vec::new(),
+            classes: [0; 256],
+            steps: Vec::new(),
+            states: Vec::new(),
+            class_of: Vec::new(),
+            class_steps: Vec::new(),
+        }
     }
 
-    fn sections(&self) -> [(u32, &[u8]); 6] {
+    fn sections(&self) -> [(u32, &[u8]); 8] {
         [
             (kinds::MERGE_TOKENS, self.tokens.as_bytes()),
             (kinds::MERGE_ORDER, self.order.as_bytes()),
@@ -52,13 +67,27 @@ impl EncoderParts {
             (kinds::CHUNK_CLASSES, &self.classes),
             (kinds::CHUNK_STEPS, self.steps.as_bytes()),
             (kinds::CHUNK_STATES, self.states.as_bytes()),
+            (kinds::TOKEN_CHUNKS, self.class_of.as_bytes()),
+            (kinds::TOKEN_CHUNK_STEPS, self.class_steps.as_bytes()),
         ]
     }
 
     /// The digest of the tables, and of what else decides how texts are cut. O(bytes).
     pub fn digest(&self) -> Digest {
-        let EncoderRoot { only, proper, cuts, chunk_states, chunk_classes, chunk_start, .. } = &self.root;
-        let counts = [*proper, *cuts, *chunk_states, *chunk_classes, *chunk_start];
+        let EncoderRoot {
+            refused: _,
+            digest: _,
+            only,
+            proper,
+            cuts,
+            chunk_states,
+            chunk_classes,
+            chunk_start,
+            chunk_between,
+            token_classes,
+        } = &self.root;
+        let counts =
+            [*proper, *cuts, *chunk_states, *chunk_classes, *chunk_start, *chunk_between, *token_classes];
         let mut all = counts.as_bytes().to_vec();
         for (kind, bytes) in self.sections() {
             all.extend(kind.to_le_bytes());

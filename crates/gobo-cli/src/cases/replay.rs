@@ -230,6 +230,23 @@ struct Walker<'a> {
 }
 
 impl Walker<'_> {
+    /// Walks a text as its tokenizer cuts it, and as the index itself would; both have to be complete, or neither.
+    fn answer_canonical(&mut self, text: &Pieces, own: Option<&[u32]>) -> anyhow::Result<Answer> {
+        self.matcher.reset();
+        let bytes = text.text().unwrap_or_default().as_bytes();
+        let by_bytes = match self.matcher.advance_bytes(bytes) {
+            Ok(()) if self.matcher.is_complete() => Answer::Complete,
+            Ok(()) => Answer::Viable,
+            Err(_) => Answer::Refused,
+        };
+        let Some(tokens) = own else { return Ok(by_bytes) };
+        let answer = walk(&mut self.matcher, tokens)?;
+        if (answer == Answer::Complete) != (by_bytes == Answer::Complete) {
+            self.failure = Some(format!("the walks of {text} disagree"));
+        }
+        Ok(answer)
+    }
+
     /// Walks a text as its tokenizer cuts it, and in the most tokens, with the tokens that stand in it; both have to end alike, unless the index
     /// reads ordinary tokens whole: then the first alone is asked for.
     fn answer(&mut self, text: &Pieces) -> anyhow::Result<Answer> {
@@ -253,6 +270,9 @@ impl Walker<'_> {
             small = small.zip(in_most).map(|(before, more)| [before, more].concat());
         }
         self.not_encodable += u64::from(own.is_none());
+        if self.matcher.index().encoder_digest().is_some() {
+            return self.answer_canonical(text, own.as_deref());
+        }
         let others = small.iter().filter(|_| !self.reads_words || own.is_none());
         let mut walks = own.iter().chain(others).map(|tokens| walk(&mut self.matcher, tokens));
         // No token sequence is this text: it is not accepted, and nothing can be walked.

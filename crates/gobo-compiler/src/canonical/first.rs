@@ -9,105 +9,211 @@
 //! chunk may begin, and nearly everywhere else, since few tokens join all that can follow. They are counted and asked one by one only while what can
 //! follow is joined by some of them.
 //!
-//! **Cost.** A walk of the vocabulary's trie for each state at which a token can end; then a look at each group for each change of what it leads to,
-//! and a test of neighbours for each token in groups that are not decided as a whole.
+//! **Cost.** A walk of the vocabulary's trie for each state of the constraint at which a token can end, whose tokens are told apart by what they do to
+//! chunks (some hundred classes), and a look at each of these groups for each state of chunks; a walk for each pair of states inside of a
+//! character. Then a look at each group for each change of what it leads to, and a test of neighbours for each token in groups that are not
+//! decided as a whole.
 
 use std::collections::VecDeque;
 
-use gobo_artifact::layout::{Encoder, Trie};
+use foldhash::{HashMap, HashMapExt};
+use gobo_artifact::layout::{Encoder, NO_CHUNK, Trie};
+use gobo_automata::{Dfa, StateId};
 use gobo_types::{Budget, CompileError, TokenId, checked_u32};
 
 use super::product::{DEAD, Product};
 
 const PHASE: &str = "walking the vocabulary in canonical form";
 
+/// Bytes of a group.
+const GROUP_BYTES: u64 = 48;
+
 /// The tokens that lead from one state to another.
-pub(super) struct Group {
-    pub(super) from: u32,
+struct Group {
+    from: u32,
     to: u32,
-    /// Where its tokens lie.
+    /// Where its tokens lie; other groups may have the same.
     tokens: (u32, u32),
-    /// How many of them are live; they come first.
-    live: u32,
+    live: Live,
+}
+
+/// Which tokens of a group are live.
+enum Live {
+    All,
+    /// These; none at first.
+    Some(Vec<TokenId>),
+}
+
+/// The tokens from a state of the constraint that lead to one state of it, and do the same to all states of chunks between characters.
+struct Alike {
+    to: StateId,
+    class: u16,
+    tokens: (u32, u32),
 }
 
 /// First of all states at which a token can end.
 pub(super) struct First {
     /// By the state from which they lead.
-    pub(super) groups: Vec<Group>,
+    groups: Vec<Group>,
     /// `[states]`: its groups, for states at which a token can end.
-    pub(super) of: Vec<Option<(u32, u32)>>,
+    of: Vec<Option<(u32, u32)>>,
     tokens: Vec<TokenId>,
 }
 
+/// What is walked.
+pub(super) struct Walk<'a> {
+    pub(super) dfa: &'a Dfa,
+    pub(super) product: &'a Product,
+    pub(super) encoder: &'a Encoder<'a>,
+    pub(super) trie: Trie<'a>,
+    pub(super) budget: &'a Budget,
+}
+
 impl First {
-    pub(super) fn new(
-        product: &Product,
-        encoder: &Encoder<'_>,
-        trie: &Trie<'_>,
-        budget: &Budget,
-    ) -> Result<Self, CompileError> {
-        let mut first = Self { groups: Vec::new(), of: vec![None; product.len()], tokens: Vec::new() };
-        first.walk(product, encoder, trie, budget)?;
-        first.settle(product, encoder, budget)?;
+    pub(super) fn new(walk: &Walk<'_>) -> Result<Self, CompileError> {
+        let mut first = Self { groups: Vec::new(), of: vec![None; walk.product.len()], tokens: Vec::new() };
+        first.walk(walk)?;
+        first.settle(walk)?;
         Ok(first)
+    }
+
+    /// Whether tokens can end at a state.
+    pub(super) fn is_reached(&self, state: u32) -> bool {
+        self.of[state as usize].is_some()
     }
 
     /// The live tokens of a state.
     pub(super) fn tokens_of(&self, state: u32) -> impl Iterator<Item = TokenId> + '_ {
-        let (from, to) = self.of[state as usize].unwrap_or_default();
-        self.groups[from as usize..to as usize].iter().flat_map(|group| self.live(group)).copied()
+        self.groups_of(state).iter().flat_map(|group| self.live(group)).copied()
     }
 
-    fn live(&self, group: &Group) -> &[TokenId] {
-        &self.tokens[group.tokens.0 as usize..(group.tokens.0 + group.live) as usize]
+    fn groups_of(&self, state: u32) -> &[Group] {
+        let (from, to) = self.of[state as usize].unwrap_or_default();
+        &self.groups[from as usize..to as usize]
+    }
+
+    fn all(&self, group: &Group) -> &[TokenId] {
+        &self.tokens[group.tokens.0 as usize..group.tokens.1 as usize]
+    }
+
+    fn live<'s>(&'s self, group: &'s Group) -> &'s [TokenId] {
+        match &group.live {
+            Live::All => self.all(group),
+            Live::Some(live) => live,
+        }
     }
 
     /// The groups of all states that tokens reach from the start.
-    fn walk(
-        &mut self,
-        product: &Product,
-        encoder: &Encoder<'_>,
-        trie: &Trie<'_>,
-        budget: &Budget,
-    ) -> Result<(), CompileError> {
+    fn walk(&mut self, walk: &Walk<'_>) -> Result<(), CompileError> {
+        let Walk { product, encoder, budget, .. } = walk;
+        let chunks = &encoder.chunks;
+        let mut alike: HashMap<StateId, Vec<Alike>> = HashMap::new();
         let mut open = VecDeque::from([product.start]);
         let mut is_reached = vec![false; product.len()];
         is_reached[product.start as usize] = true;
-        let mut found: Vec<(u32, TokenId)> = Vec::new();
         while let Some(state) = open.pop_front() {
-            found.clear();
-            reach(product, trie, state, budget, |to, ids| {
-                found.extend(ids.iter().filter(|&&id| encoder.merges.is_proper(id)).map(|&id| (to, id)));
-            })?;
-            budget.charge_steps(PHASE, found.len() as u64)?;
-            budget.charge_bytes(PHASE, found.len() as u64 * 4)?;
-            // Tokens to one state lie together.
-            found.sort_unstable();
+            let (at, chunk) = product.pairs[state as usize];
             let begin = checked_u32(self.groups.len());
-            for of in found.chunk_by(|one, other| one.0 == other.0) {
-                let (to, from) = (of[0].0, checked_u32(self.tokens.len()));
-                self.tokens.extend(of.iter().map(|&(_, id)| id));
-                let tokens = (from, checked_u32(self.tokens.len()));
-                self.groups.push(Group { from: state, to, tokens, live: 0 });
-                for next in [product.within[to as usize], product.marked[to as usize]] {
+            if chunks.is_between(chunk) {
+                if !alike.contains_key(&at) {
+                    let found = self.alike(walk, at)?;
+                    alike.insert(at, found);
+                }
+                let of_state = &alike[&at];
+                budget.charge_steps(PHASE, of_state.len() as u64)?;
+                for &Alike { to, class, tokens } in of_state {
+                    let to = match chunks.after(chunk, class) {
+                        NO_CHUNK => continue,
+                        chunk => product.state_of((to, chunk)),
+                    };
+                    self.groups.push(Group { from: state, to, tokens, live: Live::Some(Vec::new()) });
+                }
+            } else {
+                self.inside(walk, state)?;
+            }
+            let end = checked_u32(self.groups.len());
+            budget.charge_bytes(PHASE, u64::from(end - begin) * GROUP_BYTES)?;
+            self.of[state as usize] = Some((begin, end));
+            for group in &self.groups[begin as usize..] {
+                for next in [product.within[group.to as usize], product.marked[group.to as usize]] {
                     if next != DEAD && !std::mem::replace(&mut is_reached[next as usize], true) {
                         open.push_back(next);
                     }
                 }
             }
-            self.of[state as usize] = Some((begin, checked_u32(self.groups.len())));
         }
         Ok(())
     }
 
+    /// The tokens from a state of the constraint, by where they lead and what they do to chunks.
+    fn alike(&mut self, walk: &Walk<'_>, from: StateId) -> Result<Vec<Alike>, CompileError> {
+        let Walk { dfa, encoder, trie, budget, .. } = walk;
+        let mut found: Vec<Alike> = Vec::new();
+        let mut lists: Vec<Vec<TokenId>> = Vec::new();
+        let mut known: HashMap<(StateId, u16), usize> = HashMap::new();
+        reach(
+            trie,
+            from,
+            budget,
+            |state, byte| Some(dfa.next(state, byte)).filter(|&next| next != StateId::DEAD),
+            |to, ids| {
+                for &id in ids {
+                    let class = encoder.chunks.class_of(id);
+                    // Tokens of class 0 are no encodings, or are within no chunk.
+                    if class != 0 {
+                        let number = *known.entry((to, class)).or_insert_with(|| {
+                            found.push(Alike { to, class, tokens: (0, 0) });
+                            lists.push(Vec::new());
+                            lists.len() - 1
+                        });
+                        lists[number].push(id);
+                    }
+                }
+            },
+        )?;
+        for (alike, list) in found.iter_mut().zip(&lists) {
+            alike.tokens = self.push(list, budget)?;
+        }
+        Ok(found)
+    }
+
+    /// Adds the groups of a state inside of a character.
+    fn inside(&mut self, walk: &Walk<'_>, from: u32) -> Result<(), CompileError> {
+        let Walk { product, encoder, trie, budget, .. } = walk;
+        let mut found: Vec<(u32, Vec<TokenId>)> = Vec::new();
+        let mut known: HashMap<u32, usize> = HashMap::new();
+        reach(
+            trie,
+            from,
+            budget,
+            |state, byte| Some(product.next(state, byte)).filter(|&next| next != DEAD),
+            |to, ids| {
+                let ids = ids.iter().copied().filter(|&id| encoder.merges.is_proper(id));
+                let number = *known.entry(to).or_insert_with(|| {
+                    found.push((to, Vec::new()));
+                    found.len() - 1
+                });
+                found[number].1.extend(ids);
+            },
+        )?;
+        for (to, list) in found.into_iter().filter(|(_, list)| !list.is_empty()) {
+            let tokens = self.push(&list, budget)?;
+            self.groups.push(Group { from, to, tokens, live: Live::Some(Vec::new()) });
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, ids: &[TokenId], budget: &Budget) -> Result<(u32, u32), CompileError> {
+        budget.charge_steps(PHASE, ids.len() as u64)?;
+        budget.charge_bytes(PHASE, ids.len() as u64 * 4)?;
+        let from = checked_u32(self.tokens.len());
+        self.tokens.extend_from_slice(ids);
+        Ok((from, checked_u32(self.tokens.len())))
+    }
+
     /// Finds the tokens that are live: the least fixpoint.
-    fn settle(
-        &mut self,
-        product: &Product,
-        encoder: &Encoder<'_>,
-        budget: &Budget,
-    ) -> Result<(), CompileError> {
+    fn settle(&mut self, walk: &Walk<'_>) -> Result<(), CompileError> {
+        let Walk { product, budget, .. } = walk;
         // Of each state the groups that lead to it; and the states from which a border leads to it.
         let mut groups_to: Vec<Vec<u32>> = vec![Vec::new(); product.len()];
         for (number, group) in (0..).zip(&self.groups) {
@@ -122,33 +228,27 @@ impl First {
             }
         }
         let mut is_sure = product.ends.clone();
-        let mut is_open = vec![true; product.len()];
+        let mut is_open = is_sure.clone();
         let mut open: VecDeque<u32> =
             (1..checked_u32(product.len())).filter(|&at| is_sure[at as usize]).collect();
-        is_open.iter_mut().zip(&is_sure).for_each(|(open, &sure)| *open = sure);
         while let Some(to) = open.pop_front() {
             is_open[to as usize] = false;
-            for number in &groups_to[to as usize] {
-                let group = &self.groups[*number as usize];
-                let count = group.tokens.1 - group.tokens.0;
-                if group.live == count {
-                    continue;
-                }
-                let was_empty = self.of[group.from as usize].is_none_or(|(from, to)| {
-                    self.groups[from as usize..to as usize].iter().all(|group| group.live == 0)
-                });
-                let from = group.from;
+            budget.charge_steps(PHASE, 1 + groups_to[to as usize].len() as u64)?;
+            for &number in &groups_to[to as usize] {
+                let group = &self.groups[number as usize];
+                let Live::Some(before) = &group.live else { continue };
+                let (from, count) = (group.from, before.len());
+                let was_empty = self.tokens_of(from).next().is_none();
                 let live = if is_sure[to as usize] {
-                    count
+                    Live::All
                 } else {
-                    self.recheck(*number, product.within[to as usize], encoder, budget)?
+                    match self.recheck(group, before, walk)? {
+                        live if live.len() == count => continue,
+                        live if live.len() == self.all(group).len() => Live::All,
+                        live => Live::Some(live),
+                    }
                 };
-                let group = &mut self.groups[*number as usize];
-                if live == group.live {
-                    continue;
-                }
-                group.live = live;
-                budget.charge_steps(PHASE, 1)?;
+                self.groups[number as usize].live = live;
                 // More can follow at `from`: what leads to a border before it is looked at again.
                 for &state in &borders_to[from as usize] {
                     if was_empty && product.marked[state as usize] == from {
@@ -163,62 +263,65 @@ impl First {
         Ok(())
     }
 
-    /// How many tokens of a group are live, if what can follow within the chunk is First of `next`. Live ones are put first.
+    /// The tokens of a group that are live by what can follow them within the chunk; `before` were so already.
     fn recheck(
-        &mut self,
-        number: u32,
-        next: u32,
-        encoder: &Encoder<'_>,
-        budget: &Budget,
-    ) -> Result<u32, CompileError> {
-        let Group { tokens: (from, to), mut live, .. } = self.groups[number as usize];
-        if next == DEAD {
+        &self,
+        group: &Group,
+        before: &[TokenId],
+        walk: &Walk<'_>,
+    ) -> Result<Vec<TokenId>, CompileError> {
+        let Walk { product, encoder, budget, .. } = walk;
+        let mut live = before.to_vec();
+        let next = product.within[group.to as usize];
+        if next == DEAD || self.tokens_of(next).next().is_none() {
             return Ok(live);
         }
-        for at in from + live..to {
-            let id = self.tokens[at as usize];
+        for &id in self.all(group) {
+            if before.contains(&id) {
+                continue;
+            }
             let mut tests = 0;
             let is_live = self.tokens_of(next).any(|follows| {
                 tests += 1;
                 !encoder.merges.joins(id, follows)
             });
-            budget.charge_steps(PHASE, 1 + tests)?;
+            budget.charge_steps(PHASE, 1 + tests + before.len() as u64 / 8)?;
             if is_live {
-                self.tokens.swap(at as usize, (from + live) as usize);
-                live += 1;
+                live.push(id);
             }
         }
         Ok(live)
     }
 }
 
-/// Calls `found` with each state that tokens lead to from `from`, and the ids of these tokens, node by node. O(nodes on live paths and their siblings).
-fn reach(
-    product: &Product,
+/// Calls `found` with each state that tokens lead to from `from`, and the ids of these tokens, node by node; `next` is the state after a byte, if there
+/// is one. O(nodes on live paths and their siblings).
+fn reach<S: Copy>(
     trie: &Trie<'_>,
-    from: u32,
+    from: S,
     budget: &Budget,
-    mut found: impl FnMut(u32, &[TokenId]),
+    next: impl Fn(S, u8) -> Option<S>,
+    mut found: impl FnMut(S, &[TokenId]),
 ) -> Result<(), CompileError> {
-    let mut open: Vec<(usize, u32, u32)> = vec![(trie.root, trie.to, from)];
+    let mut open: Vec<(usize, u32, S)> = vec![(trie.root, trie.to, from)];
     let mut looked = 0;
-    while let Some((number, to, state)) = open.pop() {
-        looked += 1;
-        let node = trie.nodes[number];
-        let end = trie.subtree_end(number, to);
-        if !node.is_last() {
-            open.push((number + 1, to, state));
-        }
-        let next = product.next(state, node.byte());
-        if next == DEAD {
-            continue;
-        }
-        let own_end = trie.own_end(number, end);
-        if own_end > node.first {
-            found(next, &trie.order[node.first as usize..own_end as usize]);
-        }
-        if let Some(child) = node.children() {
-            open.push((child, end, next));
+    while let Some((first, to, state)) = open.pop() {
+        for number in first.. {
+            looked += 1;
+            let node = trie.nodes[number];
+            let end = trie.subtree_end(number, to);
+            if let Some(next) = next(state, node.byte()) {
+                let own_end = trie.own_end(number, end);
+                if own_end > node.first {
+                    found(next, &trie.order[node.first as usize..own_end as usize]);
+                }
+                if let Some(child) = node.children() {
+                    open.push((child, end, next));
+                }
+            }
+            if node.is_last() {
+                break;
+            }
         }
     }
     budget.charge_steps(PHASE, looked)

@@ -14,7 +14,7 @@ use gobo_artifact::write::RowEncoder;
 use gobo_automata::Dfa;
 use gobo_types::{Budget, CompileError, TokenId, checked_u32};
 
-use self::first::First;
+use self::first::{First, Walk};
 use self::product::{DEAD, Product};
 
 const PHASE: &str = "laying out rows";
@@ -42,8 +42,7 @@ pub(crate) fn canonical<'v>(
     budget: &Budget,
 ) -> Result<Option<Canonical<'v>>, CompileError> {
     let product = Product::new(dfa, &encoder.chunks, budget)?;
-    let trie = vocabulary.trie();
-    let first = First::new(&product, encoder, &trie, budget)?;
+    let first = First::new(&Walk { dfa, product: &product, encoder, trie: vocabulary.trie(), budget })?;
     let mut rows = RowEncoder::new(vocabulary.shared_rows());
     let row_words = vocabulary.row_words();
     let mut states = vec![(None, false); product.len()];
@@ -52,7 +51,7 @@ pub(crate) fn canonical<'v>(
     for state in 1..checked_u32(product.len()) {
         let at = state as usize;
         states[at].1 = product.ends[at];
-        if first.of[at].is_none() {
+        if !first.is_reached(state) {
             continue;
         }
         ids.clear();

@@ -31,6 +31,9 @@ pub(super) struct Product {
     /// Whether the text may end.
     pub(super) ends: Vec<bool>,
     pub(super) start: u32,
+    /// `[states]`: where the text stands, and where its chunks do.
+    pub(super) pairs: Vec<(StateId, u16)>,
+    number: HashMap<(StateId, u16), u32>,
 }
 
 impl Product {
@@ -65,7 +68,7 @@ impl Product {
             ends.push(dfa.accepting[state] && chunks.may_end(chunk));
             at += 1;
         }
-        Ok(Self { classes, stride, steps, within, marked, ends, start })
+        Ok(Self { classes, stride, steps, within, marked, ends, start, pairs, number })
     }
 
     pub(super) fn len(&self) -> usize {
@@ -76,6 +79,11 @@ impl Product {
     #[inline]
     pub(super) fn next(&self, state: u32, byte: u8) -> u32 {
         self.steps[state as usize * self.stride + usize::from(self.classes[usize::from(byte)])]
+    }
+
+    /// The state of a pair that bytes reach; [`DEAD`] of others. O(1).
+    pub(super) fn state_of(&self, pair: (StateId, u16)) -> u32 {
+        self.number.get(&pair).copied().unwrap_or(DEAD)
     }
 
     /// The bytes of its tables.

@@ -22,6 +22,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use gobo_artifact::layout::MAX_READINGS;
+use gobo_types::TokenId;
 
 use super::pattern::{Atoms, Pattern, PatternError, State};
 
@@ -47,6 +48,8 @@ pub(crate) struct Chunks {
     pub(crate) ends: Vec<bool>,
     /// The state at the beginning of a chunk of which nothing is known.
     pub(crate) start: u16,
+    /// How many states stand between characters, the dead one among them; they come first.
+    pub(crate) between: usize,
 }
 
 /// A state between two characters.
@@ -74,6 +77,11 @@ struct OfChars {
 }
 
 impl Chunks {
+    /// The state after a byte. O(1).
+    pub(crate) fn next(&self, state: u16, byte: u8) -> u16 {
+        self.steps[usize::from(state) * self.stride + usize::from(self.classes[usize::from(byte)])]
+    }
+
     /// The automaton of a pre-tokenizer's pattern, or of one that cuts nothing, over texts without `literals`.
     ///
     /// # Errors
@@ -159,7 +167,60 @@ impl Chunks {
         let (classes, stride, steps) = classes(&rows);
         let marked = vec![DEAD; rows.len()];
         let ends = (0..rows.len()).map(|at| at == usize::from(BETWEEN)).collect();
-        Ok(Self { classes, stride, steps, within, marked, ends, start: BETWEEN })
+        Ok(Self { classes, stride, steps, within, marked, ends, start: BETWEEN, between: 2 })
+    }
+}
+
+/// What tokens do to the states between characters.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct TokenChunks {
+    /// `[ids]`: the class of each; tokens of class 0 lead nowhere.
+    pub(crate) class_of: Vec<u16>,
+    /// `[classes, states between characters]`: the state after a token.
+    pub(crate) steps: Vec<u16>,
+}
+
+impl TokenChunks {
+    /// The classes of some tokens, in the order of their bytes. O(bytes that a token does not share with the one before × states
+    /// between characters).
+    ///
+    /// # Errors
+    /// [`PatternError::TooLarge`].
+    pub(crate) fn new<'t>(
+        chunks: &Chunks,
+        ids: usize,
+        sorted: impl Iterator<Item = (TokenId, &'t [u8])>,
+    ) -> Result<Self, PatternError> {
+        let between = chunks.between;
+        let mut all = Self { class_of: vec![0; ids], steps: vec![DEAD; between] };
+        let mut known: HashMap<Vec<u16>, u16> = HashMap::from([(vec![DEAD; between], 0)]);
+        // The states after each beginning of the token at hand, and its bytes.
+        let mut path: Vec<Vec<u16>> = vec![(0..between).map(narrow).collect()];
+        let mut before: &[u8] = &[];
+        for (id, bytes) in sorted {
+            let shared = before.iter().zip(bytes).take_while(|(one, other)| one == other).count();
+            path.truncate(shared + 1);
+            for &byte in &bytes[shared..] {
+                let last = &path[path.len() - 1];
+                path.push(last.iter().map(|&state| chunks.next(state, byte)).collect());
+            }
+            before = bytes;
+            let to = &path[bytes.len()];
+            let class = match known.get(to) {
+                Some(&class) => class,
+                None if known.len() > MAX_STATES => {
+                    return Err(PatternError::TooLarge { what: "classes of tokens", limit: MAX_STATES });
+                }
+                None => {
+                    all.steps.extend_from_slice(to);
+                    let class = narrow(known.len());
+                    known.insert(to.clone(), class);
+                    class
+                }
+            };
+            all.class_of[id as usize] = class;
+        }
+        Ok(all)
     }
 }
 
@@ -430,7 +491,8 @@ impl OfChars {
         let within = (0..rows.rows.len()).map(narrow).collect();
         let ends = of_chars(&|at| u16::from(self.ends[at])).into_iter().map(|ends| ends == 1).collect();
         let (classes, stride, steps) = classes(&rows.rows);
-        Ok(Chunks { classes, stride, steps, within, marked, ends, start: narrow(self.start) })
+        let (start, between) = (narrow(self.start), self.steps.len());
+        Ok(Chunks { classes, stride, steps, within, marked, ends, start, between })
     }
 }
 

@@ -7,11 +7,11 @@ mod pattern;
 
 use std::collections::{HashMap, HashSet};
 
-use gobo_artifact::layout::EncoderRoot;
+use gobo_artifact::layout::{EncoderRoot, NO_POSITION};
 use gobo_artifact::write::EncoderParts;
 use gobo_types::TokenId;
 
-use self::chunks::Chunks;
+use self::chunks::{Chunks, TokenChunks};
 pub use self::merges::Merge;
 use self::merges::MergeTables;
 pub use self::pattern::PatternError;
@@ -72,8 +72,8 @@ pub enum EncoderError {
 }
 
 impl BytePairEncoder {
-    /// The tables of the encoder over the tokens of a vocabulary. O(bytes × longest token + merges × log merges).
-    pub(crate) fn tables(&self, tokens: &[Token]) -> Result<EncoderParts, EncoderError> {
+    /// The tables of the encoder over the tokens of a vocabulary; `sorted` are the ordinary ones in the order of their bytes. O(bytes × longest token + merges × log merges).
+    pub(crate) fn tables(&self, tokens: &[Token], sorted: &[TokenId]) -> Result<EncoderParts, EncoderError> {
         let literals: Vec<&[u8]> =
             self.literals.iter().filter_map(|&id| Some(tokens.get(id as usize)?.bytes.as_slice())).collect();
         let merges = self.merge_tables(tokens)?;
@@ -81,7 +81,7 @@ impl BytePairEncoder {
             let is_literal: HashSet<TokenId> = self.literals.iter().copied().collect();
             let is_whole = |(id, token): &(TokenId, &Token)| {
                 let is_ordinary = !token.special && !token.bytes.is_empty() && !is_literal.contains(id);
-                is_ordinary && merges.tokens[*id as usize].position == gobo_artifact::layout::NO_POSITION
+                is_ordinary && merges.tokens[*id as usize].position == NO_POSITION
             };
             let mut whole = (0..).zip(tokens).filter(is_whole).map(|(_, token)| &token.bytes);
             if let Some(first) = whole.next() {
@@ -90,6 +90,9 @@ impl BytePairEncoder {
             }
         }
         let chunks = self.chunks(tokens, &literals)?;
+        let proper = |id: &&TokenId| merges.tokens[**id as usize].position != NO_POSITION;
+        let bytes = sorted.iter().filter(proper).map(|&id| (id, tokens[id as usize].bytes.as_slice()));
+        let of_tokens = TokenChunks::new(&chunks, tokens.len(), bytes)?;
         let states = (0..chunks.ends.len())
             .map(|at| [chunks.within[at], chunks.marked[at], u16::from(chunks.ends[at]), 0])
             .collect();
@@ -103,6 +106,8 @@ impl BytePairEncoder {
                 chunk_states: count(chunks.ends.len()),
                 chunk_classes: count(chunks.stride),
                 chunk_start: chunks.start.into(),
+                chunk_between: count(chunks.between),
+                token_classes: count(of_tokens.steps.len() / chunks.between),
             },
             tokens: merges.tokens,
             order: merges.order,
@@ -110,6 +115,8 @@ impl BytePairEncoder {
             classes: chunks.classes,
             steps: chunks.steps,
             states,
+            class_of: of_tokens.class_of,
+            class_steps: of_tokens.steps,
         };
         parts.root.digest = parts.digest().0;
         Ok(parts)

@@ -3,6 +3,8 @@
 //! A text is cut into chunks, and merges happen within a chunk. Where a chunk ends is guessed between two tokens: by a mark, or by none. The automaton
 //! reads the bytes of a text with its marks, and accepts it if they stand where the tokenizer cuts.
 
+use gobo_types::TokenId;
+
 use crate::layout::vocabulary::merges::Merges;
 
 /// The state of the automaton of chunks from which nothing leads on.
@@ -30,6 +32,10 @@ pub struct EncoderRoot {
     pub chunk_classes: u32,
     /// The state at the beginning of a chunk of which nothing is known.
     pub chunk_start: u32,
+    /// States between characters, which come first, the dead one among them.
+    pub chunk_between: u32,
+    /// Classes of tokens that do the same to each state between characters.
+    pub token_classes: u32,
 }
 
 /// The automaton of chunks.
@@ -42,6 +48,11 @@ pub struct Chunks<'a> {
     pub(crate) steps: &'a [u16],
     /// `[states]`: the state behind a border without a mark, behind a mark, and whether the text may end.
     pub(crate) states: &'a [[u16; 4]],
+    pub(crate) between: usize,
+    /// `[ids]`.
+    pub(crate) class_of: &'a [u16],
+    /// `[classes of tokens, states between characters]`.
+    pub(crate) class_steps: &'a [u16],
 }
 
 impl Chunks<'_> {
@@ -66,6 +77,24 @@ impl Chunks<'_> {
     pub fn next(&self, state: u16, byte: u8) -> u16 {
         let class = usize::from(self.class(byte));
         self.steps.get(usize::from(state) * self.stride + class).copied().unwrap_or(NO_CHUNK)
+    }
+
+    /// Whether a state stands between characters. O(1).
+    pub fn is_between(&self, state: u16) -> bool {
+        usize::from(state) < self.between
+    }
+
+    /// The class of a token that is its own encoding: tokens of one class do the same to each state between characters. O(1).
+    #[inline]
+    pub fn class_of(&self, token: TokenId) -> u16 {
+        self.class_of.get(token as usize).copied().unwrap_or_default()
+    }
+
+    /// The state after a token of the class, from a state between characters. O(1).
+    #[inline]
+    pub fn after(&self, state: u16, class: u16) -> u16 {
+        let cell = usize::from(class) * self.between + usize::from(state);
+        self.class_steps.get(cell).copied().unwrap_or(NO_CHUNK)
     }
 
     /// The state behind the border of two tokens of one chunk. O(1).

@@ -71,6 +71,23 @@ impl<'a> Merges<'a> {
         self.cuts_after(left).any(|cut| cut.from <= at && at < cut.to)
     }
 
+    /// The parts of the two that would be merged: of the end of `left`, and of the beginning of `right`. `None` where they do not join.
+    pub fn parts_joined(&self, left: TokenId, right: TokenId) -> Option<(TokenId, TokenId)> {
+        let at = self.tokens.get(right as usize)?.position;
+        let mut spine = Some((left, u32::MAX));
+        for _ in 0..MAX_SPINE {
+            let (part, consumed) = spine?;
+            let (token, next) = (self.tokens.get(part as usize)?, self.tokens.get(part as usize + 1)?);
+            let own = self.cuts.get(token.cuts as usize..next.cuts as usize)?;
+            if let Some(cut) = own.iter().find(|cut| cut.time < consumed && cut.from <= at && at < cut.to) {
+                // The first token of a cut is the right part of the merge.
+                return Some((part, *self.order.get(cut.from as usize)?));
+            }
+            spine = (token.right != NO_TOKEN).then_some((token.right, token.time));
+        }
+        None
+    }
+
     /// The cuts of the tokens that may not follow `left`. Two may overlap. O(1) for each.
     #[inline]
     pub fn cuts_after(&self, left: TokenId) -> impl Iterator<Item = Cut> + use<'a> {

@@ -49,6 +49,8 @@ fn byte_ranges(bytes: &[u8]) -> String {
 enum Reader {
     /// Under an index without calls, where the bytes may end inside a character or a longer token: no matcher stands there.
     State { index: Arc<Index>, state: u32 },
+    /// Under a canonical index: the states between which borders of tokens lead, wherever one may be.
+    Canonical { index: Arc<Index>, states: Vec<u32> },
     /// Under an index with calls, where only a matcher knows the stack, and each byte is a token.
     Stack(Box<Matcher>),
 }
@@ -57,6 +59,12 @@ impl Reader {
     /// From where the matcher stands.
     fn at(matcher: &Matcher) -> Self {
         match (matcher.index().class(), matcher.state()) {
+            _ if matcher.index().encoder_digest().is_some() => {
+                let index = matcher.index().clone();
+                let states = matcher.configurations(usize::MAX).into_iter().map(|(state, _)| state);
+                let states = with_borders(&index, states.collect());
+                Self::Canonical { index, states }
+            }
             (IndexClass::Regular, state) => {
                 Self::State { index: matcher.index().clone(), state: state.unwrap_or(DEAD) }
             }
@@ -67,6 +75,7 @@ impl Reader {
     fn state(&self) -> u32 {
         match self {
             Self::State { state, .. } => *state,
+            Self::Canonical { states, .. } => states.first().copied().unwrap_or(DEAD),
             Self::Stack(matcher) => matcher.state().unwrap_or(DEAD),
         }
     }
@@ -80,6 +89,15 @@ impl Reader {
                     Ok(())
                 }
             },
+            Self::Canonical { index, states } => {
+                let next = states.iter().map(|&state| index.next_state(state, byte));
+                let next: Vec<u32> = next.filter(|&next| next != DEAD).collect();
+                if next.is_empty() {
+                    return Err(MatcherError::RefusedByte { offset: 0, byte });
+                }
+                *states = with_borders(index, next);
+                Ok(())
+            }
             Self::Stack(matcher) => matcher.advance_bytes(&[byte]),
         }
     }
@@ -90,6 +108,10 @@ impl Reader {
             Self::State { index, state } => {
                 (0..=u8::MAX).filter(|&byte| index.next_state(*state, byte) != DEAD).collect()
             }
+            Self::Canonical { index, states } => {
+                let is_live = |byte: &u8| states.iter().any(|&state| index.next_state(state, *byte) != DEAD);
+                (0..=u8::MAX).filter(is_live).collect()
+            }
             Self::Stack(matcher) => {
                 let mut probe = matcher.clone();
                 let mut is_live =
@@ -97,6 +119,34 @@ impl Reader {
                 (0..=u8::MAX).filter(|&byte| is_live(byte)).collect()
             }
         }
+    }
+}
+
+/// The states, and those behind the borders of tokens that may be there. Each once.
+fn with_borders(index: &Index, mut states: Vec<u32>) -> Vec<u32> {
+    for at in 0..states.len() {
+        states.extend(index.borders(states[at]).into_iter().filter(|&next| next != DEAD));
+    }
+    let mut known = std::collections::HashSet::new();
+    states.retain(|&state| known.insert(state));
+    states
+}
+
+/// Why a canonical index does not let a token come next whose bytes may.
+fn not_canonical(matcher: &Matcher, id: u32) -> String {
+    let vocabulary = matcher.vocabulary();
+    let shown = |id: u32| format!("{:?}", String::from_utf8_lossy(vocabulary.bytes(id)));
+    if vocabulary.encoder().is_ok_and(|encoder| !encoder.merges.is_proper(id)) {
+        return "the tokenizer never writes it, whatever the text".to_owned();
+    }
+    match matcher.merge_before(id) {
+        Some((last, left, right)) => format!(
+            "the tokenizer would have merged {} and {} where it meets the last token {}",
+            shown(left),
+            shown(right),
+            shown(last)
+        ),
+        None => "the tokenizer would cut the text in another place, whatever follows".to_owned(),
     }
 }
 
@@ -166,6 +216,9 @@ fn sentence(matcher: &Matcher, id: u32, refused_after: &mut Option<usize>) -> St
     }
     if matcher.allows(id) {
         return format!("token {id} {shown:?} is allowed");
+    }
+    if matcher.index().encoder_digest().is_some() {
+        return format!("token {id} {shown:?} is refused: {}", not_canonical(matcher, id));
     }
     format!("token {id} {shown:?} is refused: no sequence of tokens leads from there to the end")
 }
