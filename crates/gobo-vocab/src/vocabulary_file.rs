@@ -6,7 +6,7 @@ use std::ops::Range;
 use gobo_artifact::file::AlignedBytes;
 use gobo_artifact::layout::{VocabularyRoot, begins_inside, count_chars};
 use gobo_artifact::write::{EncoderParts, SliceParts, VocabularyParts, write_vocabulary};
-use gobo_types::{ByteSet, VocabularyDigest, beside};
+use gobo_types::{ByteSet, TokenId, VocabularyDigest, beside};
 
 use crate::shared_rows::shared_rows;
 use crate::slices::SliceKind;
@@ -21,6 +21,28 @@ impl TokenTable {
     /// # Errors
     /// [`VocabError::Empty`] if no id spells anything, [`VocabError::TrieTooLarge`] past the trie's limit.
     pub fn build(&self) -> Result<AlignedBytes, VocabError> {
+        self.build_with(|sorted| {
+            self.encoder().map(|encoder| match encoder.map(|encoder| encoder.tables(self.tokens(), sorted)) {
+                Ok(Ok(parts)) => parts,
+                Ok(Err(error)) => EncoderParts::refused(error.to_string()),
+                Err(reason) => EncoderParts::refused(reason),
+            })
+        })
+    }
+
+    /// As [`Self::build`], with these tables of the encoder in the place of what the table says of it.
+    ///
+    /// # Errors
+    /// As [`Self::build`].
+    pub fn build_beside(&self, encoder: Option<EncoderParts>) -> Result<AlignedBytes, VocabError> {
+        self.build_with(|_| encoder)
+    }
+
+    /// The file; `encoder` gets the ordinary tokens in the order of their bytes.
+    fn build_with(
+        &self,
+        encoder: impl FnOnce(&[TokenId]) -> Option<EncoderParts>,
+    ) -> Result<AlignedBytes, VocabError> {
         let tokens: Vec<&[u8]> = self.tokens().iter().map(|token| token.bytes.as_slice()).collect();
         let (order, mut about) = beside(
             tokens.len(),
@@ -48,13 +70,7 @@ impl TokenTable {
         let slices = parts.into_iter().zip(&tries.slices).map(slice).collect();
         about.root.trie_nodes = count(tries.nodes.len());
         about.root.spellable = tries.all.bytes.words();
-        let encoder = self.encoder().map(|encoder| {
-            match encoder.map(|encoder| encoder.tables(self.tokens(), &order.ids[..ordinary])) {
-                Ok(Ok(parts)) => parts,
-                Ok(Err(error)) => EncoderParts::refused(error.to_string()),
-                Err(reason) => EncoderParts::refused(reason),
-            }
-        });
+        let encoder = encoder(&order.ids[..ordinary]);
         let shared_rows = shared_rows(&tries.nodes, &order.ids[..ordinary], about.special.len());
         Ok(write_vocabulary(&VocabularyParts {
             digest: about.digest,

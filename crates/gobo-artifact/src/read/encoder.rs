@@ -10,6 +10,8 @@ use crate::layout::section as kinds;
 use crate::layout::vocabulary::encoder::{Chunks, Encoder, EncoderRoot, NO_CHUNK};
 use crate::layout::vocabulary::merges::{Cut, Merges, NO_POSITION, NO_TOKEN, SpineToken};
 use crate::read::vocabulary::Vocabulary;
+#[cfg(feature = "write")]
+use crate::write::EncoderParts;
 
 /// Where the tables of an encoder lie.
 #[derive(Debug)]
@@ -97,6 +99,36 @@ impl Vocabulary {
             },
             only: &spans.root.only,
             digest: spans.root.digest,
+        })
+    }
+
+    /// Whether texts can be cut as the tokenizer itself cuts them, and why not, for a person: `yes`, `yes, …` with what it is true of, or
+    /// `no: …`.
+    pub fn canonical_form(&self) -> String {
+        match self.encoder() {
+            Ok(Encoder { only: "", .. }) => "yes".to_owned(),
+            Ok(Encoder { only, .. }) => format!("yes, {only}"),
+            Err(reason) => format!("no: {reason}"),
+        }
+    }
+
+    /// The tables of the encoder, or why there are none, as they are written: for who builds the file again from its table of tokens.
+    #[cfg(feature = "write")]
+    pub fn encoder_parts(&self) -> Option<EncoderParts> {
+        let root = self.encoder_root()?.clone();
+        let Ok(Encoder { merges, chunks, .. }) = self.encoder() else {
+            return Some(EncoderParts::refused(root.refused));
+        };
+        Some(EncoderParts {
+            root,
+            tokens: merges.tokens.to_vec(),
+            order: merges.order.to_vec(),
+            cuts: merges.cuts.to_vec(),
+            classes: chunks.classes.try_into().unwrap_or([0; 256]),
+            steps: chunks.steps.to_vec(),
+            states: chunks.states.to_vec(),
+            class_of: chunks.class_of.to_vec(),
+            class_steps: chunks.class_steps.to_vec(),
         })
     }
 

@@ -28,6 +28,8 @@ pub struct VocabularyInfo {
     pub length: u32,
     /// Size of the vocabulary file in bytes; 0 if it is gone or damaged.
     pub bytes: u64,
+    /// Whether texts can be cut as the tokenizer itself cuts them, and why not, for a person; empty if the file is gone or damaged.
+    pub canonical: String,
     /// Where the file is on the daemon's host; empty if it is gone or damaged.
     pub path: PathBuf,
     /// The root of the daemon's store on its host, with links resolved.
@@ -45,6 +47,7 @@ impl VocabularyInfo {
             special: info.special,
             length: info.length,
             bytes: info.bytes,
+            canonical: info.canonical,
             path: info.path.into(),
             store: info.store.into(),
         })

@@ -63,6 +63,7 @@ pub(crate) fn vocabulary_info(engine: &Engine, open: &OpenVocabulary, store: &st
         special: vocabulary.root().special,
         length: vocabulary.len(),
         bytes: vocabulary.file_bytes().len() as u64,
+        canonical: vocabulary.canonical_form(),
         path: path_text(engine.store().vocabulary_path(&digest)),
         store: store.to_owned(),
     }

@@ -23,6 +23,7 @@ pub(super) fn describe(name: &str, kind: &str, vocabulary: &Vocabulary, binding:
         "eos": binding.eos,
         "bos": binding.bos,
         "pad": binding.pad,
+        "canonical": vocabulary.canonical_form(),
         "digest": vocabulary.digest().to_string(),
         "bytes": vocabulary.file_bytes().len(),
     })
@@ -41,6 +42,7 @@ pub(super) fn describe_remote(info: &VocabularyInfo) -> Value {
         "eos": binding.map(|binding| &binding.eos),
         "bos": binding.and_then(|binding| binding.bos),
         "pad": binding.and_then(|binding| binding.pad),
+        "canonical": info.canonical,
         "digest": info.digest.to_string(),
         "bytes": info.bytes,
     })
