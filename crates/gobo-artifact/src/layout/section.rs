@@ -106,6 +106,8 @@ pub const CHUNK_STATES: u32 = 64;
 pub const TOKEN_CHUNKS: u32 = 67;
 /// u16 `[classes of tokens, chunk states between characters]`: the state after a token.
 pub const TOKEN_CHUNK_STEPS: u32 = 68;
+/// u32 triples: the trie of the spellings of tokens that are whole chunks although no merges make them: node, token, next node with its highest bit set where one ends.
+pub const WORDS: u32 = 69;
 /// 32 bytes: the digest of the encoder as whose tokens the texts of an index are cut.
 pub const ENCODER_DIGEST: u32 = 65;
 /// u32 pairs `[states]`: the states behind the border of two tokens of a chunk, and of two chunks; 0 where there is none.
@@ -173,6 +175,7 @@ pub fn name(kind: u32) -> Option<&'static str> {
         CHUNK_STATES => "chunk states",
         TOKEN_CHUNKS => "token chunks",
         TOKEN_CHUNK_STEPS => "token chunk steps",
+        WORDS => "words",
         ENCODER_DIGEST => "encoder digest",
         BORDERS => "borders",
         _ => return None,
@@ -206,6 +209,7 @@ pub const OF_ENCODER: &[u32] = &[
     CHUNK_STATES,
     TOKEN_CHUNKS,
     TOKEN_CHUNK_STEPS,
+    WORDS,
 ];
 /// The sections of an index, in file order.
 pub const OF_INDEX: &[u32] = &[

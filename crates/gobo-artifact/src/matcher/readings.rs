@@ -7,7 +7,7 @@
 
 use gobo_types::TokenId;
 
-use crate::layout::{DEAD, Encoder, MAX_READINGS, NO_TOKEN};
+use crate::layout::{DEAD, Encoder, MAX_READINGS, NO_TOKEN, WORD_ENDS};
 use crate::matcher::error::MatcherError;
 use crate::read::index::Index;
 use crate::read::vocabulary::Vocabulary;
@@ -19,6 +19,8 @@ pub(super) struct Reading {
     pub(super) state: u32,
     /// The last token, or [`NO_TOKEN`] before the first one.
     last: TokenId,
+    /// What has been written of the chunk, as far as it is the beginning of a word: a node of [`crate::layout::Words`].
+    word: u32,
 }
 
 /// All ways to read a text.
@@ -39,7 +41,7 @@ pub(super) struct Tables<'a> {
 impl Readings {
     /// Before the first token.
     pub(super) fn at_start(index: &Index) -> Self {
-        let beginning = Reading { state: index.start(), last: NO_TOKEN };
+        let beginning = Reading { state: index.start(), last: NO_TOKEN, word: 0 };
         Self { all: [beginning; MAX_READINGS], len: 1 }
     }
 
@@ -50,11 +52,11 @@ impl Readings {
     /// Whether the text is complete. O(readings).
     #[inline]
     pub(super) fn are_complete(&self, index: &Index) -> bool {
-        self.all().iter().any(|reading| index.is_complete(reading.state))
+        self.all().iter().any(|reading| reading.can_end() && index.is_complete(reading.state))
     }
 
     fn none() -> Self {
-        let nowhere = Reading { state: DEAD, last: NO_TOKEN };
+        let nowhere = Reading { state: DEAD, last: NO_TOKEN, word: 0 };
         Self { all: [nowhere; MAX_READINGS], len: 0 }
     }
 
@@ -69,8 +71,8 @@ impl Readings {
         true
     }
 
-    /// The states from which `id` may be read. O(readings × parts of the last token × log merges).
-    fn before<'s>(&'s self, tables: &'s Tables<'s>, id: TokenId) -> impl Iterator<Item = u32> + 's {
+    /// The states from which `id` may be read, and the words of which it may be a part then. O(readings × parts of the last token × log merges).
+    fn before<'s>(&'s self, tables: &'s Tables<'s>, id: TokenId) -> impl Iterator<Item = (u32, u32)> + 's {
         let Tables { index, vocabulary, encoder } = tables;
         let has = move |state: &u32| {
             let row = index.row_number(*state).and_then(|number| index.row(vocabulary, number));
@@ -79,7 +81,8 @@ impl Readings {
         self.all().iter().flat_map(move |reading| {
             let [within, marked] = reading.borders(index);
             let within = Some(within).filter(has).filter(|_| !encoder.merges.joins(reading.last, id));
-            [within, Some(marked).filter(has)].into_iter().flatten()
+            let within = within.map(|state| (state, reading.word));
+            [within, Some(marked).filter(has).map(|state| (state, 0))].into_iter().flatten()
         })
     }
 
@@ -109,9 +112,10 @@ impl Readings {
     /// [`MatcherError::Refused`], [`MatcherError::Corrupt`].
     pub(super) fn after(&self, tables: &Tables<'_>, id: TokenId) -> Result<Self, MatcherError> {
         let mut next = Self::none();
-        for state in self.before(tables, id) {
+        for (state, word) in self.before(tables, id) {
             let to = tables.index.walk(state, tables.vocabulary.bytes(id));
-            if to == DEAD || !next.add(Reading { state: to, last: id }) {
+            let word = tables.encoder.words.next(word, id);
+            if to == DEAD || !next.add(Reading { state: to, last: id, word }) {
                 return Err(MatcherError::Corrupt { state });
             }
         }
@@ -202,6 +206,16 @@ impl Reading {
     /// The states behind the border of two tokens of a chunk, and of two chunks.
     #[inline]
     fn borders(&self, index: &Index) -> [u32; 2] {
-        if self.last == NO_TOKEN { [self.state, DEAD] } else { index.borders(self.state) }
+        if self.last == NO_TOKEN {
+            return [self.state, DEAD];
+        }
+        let [within, marked] = index.borders(self.state);
+        [within, if self.can_end() { marked } else { DEAD }]
+    }
+
+    /// Whether the chunk can end: not if the tokenizer writes it as one token, and it has been spelled.
+    #[inline]
+    fn can_end(&self) -> bool {
+        self.word & WORD_ENDS == 0
     }
 }

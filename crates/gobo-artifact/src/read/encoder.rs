@@ -7,7 +7,7 @@ use gobo_types::{
 use crate::layout::artifact::{Artifact, Span};
 use crate::layout::error::ArtifactError;
 use crate::layout::section as kinds;
-use crate::layout::vocabulary::encoder::{Chunks, Encoder, EncoderRoot, NO_CHUNK};
+use crate::layout::vocabulary::encoder::{Chunks, Encoder, EncoderRoot, NO_CHUNK, WORD_ENDS, Words};
 use crate::layout::vocabulary::merges::{Cut, Merges, NO_POSITION, NO_TOKEN, SpineToken};
 use crate::read::vocabulary::Vocabulary;
 #[cfg(feature = "write")]
@@ -30,6 +30,7 @@ struct Tables {
     states: Span,
     class_of: Span,
     class_steps: Span,
+    words: Span,
 }
 
 impl EncoderSpans {
@@ -67,6 +68,7 @@ impl EncoderSpans {
                 kinds::TOKEN_CHUNK_STEPS,
                 u64::from(root.token_classes) * u64::from(root.chunk_between),
             )?,
+            words: artifact.span::<[u32; 3]>(kinds::WORDS, root.words.into())?,
         };
         Ok(Some(Self { root, tables: Some(tables) }))
     }
@@ -97,6 +99,7 @@ impl Vocabulary {
                 class_of: self.artifact.get(&tables.class_of),
                 class_steps: self.artifact.get(&tables.class_steps),
             },
+            words: Words { edges: self.artifact.get(&tables.words) },
             only: &spans.root.only,
             digest: spans.root.digest,
         })
@@ -107,7 +110,7 @@ impl Vocabulary {
     pub fn canonical_form(&self) -> String {
         match self.encoder() {
             Ok(Encoder { only: "", .. }) => "yes".to_owned(),
-            Ok(Encoder { only, .. }) => format!("yes, {only}"),
+            Ok(Encoder { only, .. }) => format!("yes, of texts {only}"),
             Err(reason) => format!("no: {reason}"),
         }
     }
@@ -116,7 +119,7 @@ impl Vocabulary {
     #[cfg(feature = "write")]
     pub fn encoder_parts(&self) -> Option<EncoderParts> {
         let root = self.encoder_root()?.clone();
-        let Ok(Encoder { merges, chunks, .. }) = self.encoder() else {
+        let Ok(Encoder { merges, chunks, words, .. }) = self.encoder() else {
             return Some(EncoderParts::refused(root.refused));
         };
         Some(EncoderParts {
@@ -129,6 +132,7 @@ impl Vocabulary {
             states: chunks.states.to_vec(),
             class_of: chunks.class_of.to_vec(),
             class_steps: chunks.class_steps.to_vec(),
+            words: words.edges.to_vec(),
         })
     }
 
@@ -162,7 +166,7 @@ impl Vocabulary {
 
     /// Checks that the tables of the encoder stay within themselves. O(tables).
     pub(super) fn verify_encoder(&self) -> Result<(), ArtifactError> {
-        let Ok(Encoder { merges: Merges { tokens, order, cuts }, chunks, .. }) = self.encoder() else {
+        let Ok(Encoder { merges: Merges { tokens, order, cuts }, chunks, words, .. }) = self.encoder() else {
             return Ok(());
         };
         let fault = |what: &str| Err(self.artifact.meaning(format!("the encoder: {what}")));
@@ -200,9 +204,14 @@ impl Vocabulary {
             return fault("the cuts of a token are out of order or beyond the proper tokens");
         }
         let is_state = |state: u16| usize::from(state) < chunks.len();
+        let are_words =
+            words.edges.iter().all(|&[from, token, next]| from < next & !WORD_ENDS && token < self.len());
+        if !are_words || !words.edges.is_sorted() {
+            return fault("the words that are whole chunks are no trie");
+        }
         if chunks.classes.iter().any(|&class| usize::from(class) >= chunks.stride)
             || !chunks.steps.iter().all(|&state| is_state(state))
-            || !chunks.states.iter().all(|of| is_state(of[0]) && is_state(of[1]) && of[2] <= 1 && of[3] == 0)
+            || !chunks.states.iter().all(|of| is_state(of[0]) && is_state(of[1]) && of[2] <= 3 && of[3] == 0)
             || chunks.steps[..chunks.stride].iter().any(|&state| state != NO_CHUNK)
             || chunks.states[0] != [0; 4]
         {

@@ -29,6 +29,8 @@ pub struct EncoderParts {
     pub class_of: Vec<u16>,
     /// `[classes of tokens, states between characters]`.
     pub class_steps: Vec<u16>,
+    /// The trie of the spellings of whole chunks: node, token, next node.
+    pub words: Vec<[u32; 3]>,
 }
 
 impl EncoderParts {
@@ -45,6 +47,7 @@ impl EncoderParts {
             chunk_start: 0,
             chunk_between: 0,
             token_classes: 0,
+            words: 0,
         };
         Self {
             root,
@@ -56,10 +59,11 @@ impl EncoderParts {
             states: Vec::new(),
             class_of: Vec::new(),
             class_steps: Vec::new(),
+            words: Vec::new(),
         }
     }
 
-    fn sections(&self) -> [(u32, &[u8]); 8] {
+    fn sections(&self) -> [(u32, &[u8]); 9] {
         [
             (kinds::MERGE_TOKENS, self.tokens.as_bytes()),
             (kinds::MERGE_ORDER, self.order.as_bytes()),
@@ -69,6 +73,7 @@ impl EncoderParts {
             (kinds::CHUNK_STATES, self.states.as_bytes()),
             (kinds::TOKEN_CHUNKS, self.class_of.as_bytes()),
             (kinds::TOKEN_CHUNK_STEPS, self.class_steps.as_bytes()),
+            (kinds::WORDS, self.words.as_bytes()),
         ]
     }
 
@@ -85,9 +90,18 @@ impl EncoderParts {
             chunk_start,
             chunk_between,
             token_classes,
+            words,
         } = &self.root;
-        let counts =
-            [*proper, *cuts, *chunk_states, *chunk_classes, *chunk_start, *chunk_between, *token_classes];
+        let counts = [
+            *proper,
+            *cuts,
+            *chunk_states,
+            *chunk_classes,
+            *chunk_start,
+            *chunk_between,
+            *token_classes,
+            *words,
+        ];
         let mut all = counts.as_bytes().to_vec();
         for (kind, bytes) in self.sections() {
             all.extend(kind.to_le_bytes());

@@ -48,6 +48,8 @@ enum Live {
 struct Alike {
     to: StateId,
     class: u16,
+    /// Whether they are whole chunks, which follow a border of chunks alone.
+    is_whole: bool,
     tokens: (u32, u32),
 }
 
@@ -121,7 +123,10 @@ impl First {
                 }
                 let of_state = &alike[&at];
                 budget.charge_steps(PHASE, of_state.len() as u64)?;
-                for &Alike { to, class, tokens } in of_state {
+                for &Alike { to, class, is_whole, tokens } in of_state {
+                    if is_whole && !chunks.begins(chunk) {
+                        continue;
+                    }
                     let to = match chunks.after(chunk, class) {
                         NO_CHUNK => continue,
                         chunk => product.state_of((to, chunk)),
@@ -150,7 +155,7 @@ impl First {
         let Walk { dfa, encoder, trie, budget, .. } = walk;
         let mut found: Vec<Alike> = Vec::new();
         let mut lists: Vec<Vec<TokenId>> = Vec::new();
-        let mut known: HashMap<(StateId, u16), usize> = HashMap::new();
+        let mut known: HashMap<(StateId, u16, bool), usize> = HashMap::new();
         reach(
             trie,
             from,
@@ -161,8 +166,9 @@ impl First {
                     let class = encoder.chunks.class_of(id);
                     // Tokens of class 0 are no encodings, or are within no chunk.
                     if class != 0 {
-                        let number = *known.entry((to, class)).or_insert_with(|| {
-                            found.push(Alike { to, class, tokens: (0, 0) });
+                        let is_whole = encoder.merges.is_whole(id);
+                        let number = *known.entry((to, class, is_whole)).or_insert_with(|| {
+                            found.push(Alike { to, class, is_whole, tokens: (0, 0) });
                             lists.push(Vec::new());
                             lists.len() - 1
                         });
@@ -209,6 +215,48 @@ impl First {
         let from = checked_u32(self.tokens.len());
         self.tokens.extend_from_slice(ids);
         Ok((from, checked_u32(self.tokens.len())))
+    }
+
+    /// The first word behind which a chunk would have to end, if there is one: it is spelled from a state at which a chunk begins, and no
+    /// token goes on with the chunk. Such a spelling is let through by rows that know no words. O(states × words × their tokens).
+    pub(super) fn stuck_word(
+        &self,
+        walk: &Walk<'_>,
+        bytes_of: impl Fn(TokenId) -> Vec<u8>,
+    ) -> Result<Option<Vec<TokenId>>, CompileError> {
+        let Walk { product, encoder, budget, .. } = walk;
+        let spellings = encoder.words.spellings();
+        let spellings: Vec<(Vec<TokenId>, Vec<Vec<u8>>)> =
+            spellings.into_iter().map(|of| (of.clone(), of.into_iter().map(&bytes_of).collect())).collect();
+        for state in 1..checked_u32(product.len()) {
+            let (_, chunk) = product.pairs[state as usize];
+            if !self.is_reached(state) || !encoder.chunks.begins(chunk) {
+                continue;
+            }
+            for (spelling, bytes) in &spellings {
+                let mut at = state;
+                let mut tokens = 0;
+                for (token, bytes) in spelling.iter().zip(bytes) {
+                    tokens += 1;
+                    at = bytes
+                        .iter()
+                        .fold(at, |at, &byte| if at == DEAD { DEAD } else { product.next(at, byte) });
+                    if at == DEAD {
+                        break;
+                    }
+                    let is_last = tokens == spelling.len() as u64;
+                    let next = product.within[at as usize];
+                    let goes_on =
+                        || self.tokens_of(next).any(|follows| !encoder.merges.joins(*token, follows));
+                    if is_last && (next == DEAD || !goes_on()) {
+                        return Ok(Some(spelling.clone()));
+                    }
+                    at = next;
+                }
+                budget.charge_steps(PHASE, tokens)?;
+            }
+        }
+        Ok(None)
     }
 
     /// Finds the tokens that are live: the least fixpoint.

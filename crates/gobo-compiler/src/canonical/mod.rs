@@ -12,7 +12,7 @@ use gobo_artifact::Vocabulary;
 use gobo_artifact::layout::NO_STEP;
 use gobo_artifact::write::RowEncoder;
 use gobo_automata::Dfa;
-use gobo_types::{Budget, CompileError, TokenId, checked_u32};
+use gobo_types::{Budget, CompileError, RefusalKind, TokenId, checked_u32};
 
 use self::first::{First, Walk};
 use self::product::{DEAD, Product};
@@ -42,7 +42,17 @@ pub(crate) fn canonical<'v>(
     budget: &Budget,
 ) -> Result<Option<Canonical<'v>>, CompileError> {
     let product = Product::new(dfa, &encoder.chunks, budget)?;
-    let first = First::new(&Walk { dfa, product: &product, encoder, trie: vocabulary.trie(), budget })?;
+    let walk = Walk { dfa, product: &product, encoder, trie: vocabulary.trie(), budget };
+    let first = First::new(&walk)?;
+    if let Some(word) = first.stuck_word(&walk, |id| vocabulary.bytes(id).to_vec())? {
+        let word: Vec<u8> = word.iter().flat_map(|&id| vocabulary.bytes(id)).copied().collect();
+        let word = String::from_utf8_lossy(&word).into_owned();
+        let reason = format!(
+            "a text ends a word behind {word:?}, which the tokenizer writes as one token that no merges make"
+        );
+        return Err(CompileError::refuse(RefusalKind::Unsupported, "tokenization", reason)
+            .advising("Leave the tokenization open (any), or let the text go on behind the word."));
+    }
     let mut rows = RowEncoder::new(vocabulary.shared_rows());
     let row_words = vocabulary.row_words();
     let mut states = vec![(None, false); product.len()];

@@ -143,7 +143,7 @@ impl Cuts {
             }
             Spelling::WordPieces(_) => return Err("no byte-pair encoding".into()),
         };
-        let composing = "true of texts in NFC, into which the tokenizer turns all texts";
+        let composing = "in NFC, into which the tokenizer turns all texts";
         Ok(BytePairEncoder {
             merges: (0..).zip(merges).collect(),
             symbols,

@@ -21,13 +21,16 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
-use gobo_artifact::layout::MAX_READINGS;
 use gobo_types::TokenId;
 
 use super::pattern::{Atoms, Pattern, PatternError, State};
 
 /// The state from which nothing leads on.
 pub(crate) const DEAD: u16 = 0;
+
+/// Most states in which a text may be by all ways to put marks that are open at once: half of what a matcher has room for, because of two readings in one
+/// state one may be at the beginning of a word.
+const MAX_OPEN: usize = gobo_artifact::layout::MAX_READINGS / 2;
 
 /// Most states of the automaton; those of known pre-tokenizers have some thousand.
 const MAX_STATES: usize = 30_000;
@@ -46,6 +49,8 @@ pub(crate) struct Chunks {
     pub(crate) marked: Vec<u16>,
     /// Whether the text may end.
     pub(crate) ends: Vec<bool>,
+    /// Whether a chunk begins.
+    pub(crate) begins: Vec<bool>,
     /// The state at the beginning of a chunk of which nothing is known.
     pub(crate) start: u16,
     /// How many states stand between characters, the dead one among them; they come first.
@@ -73,6 +78,7 @@ struct OfChars {
     steps: Vec<Vec<usize>>,
     marked: Vec<usize>,
     ends: Vec<bool>,
+    begins: Vec<bool>,
     start: usize,
 }
 
@@ -167,7 +173,8 @@ impl Chunks {
         let (classes, stride, steps) = classes(&rows);
         let marked = vec![DEAD; rows.len()];
         let ends = (0..rows.len()).map(|at| at == usize::from(BETWEEN)).collect();
-        Ok(Self { classes, stride, steps, within, marked, ends, start: BETWEEN, between: 2 })
+        let begins = vec![false; rows.len()];
+        Ok(Self { classes, stride, steps, within, marked, ends, begins, start: BETWEEN, between: 2 })
     }
 }
 
@@ -336,8 +343,13 @@ impl OfChars {
         let begin = Place { threads: fresh.clone(), ..Place::default() };
         let mut number: HashMap<Place, usize> = HashMap::from([(begin.clone(), 1)]);
         let mut places = vec![Place::default(), begin];
-        let mut all =
-            Self { steps: vec![vec![0; pattern.atoms.count]], marked: vec![0], ends: vec![false], start: 1 };
+        let mut all = Self {
+            steps: vec![vec![0; pattern.atoms.count]],
+            marked: vec![0],
+            ends: vec![false],
+            begins: vec![false],
+            start: 1,
+        };
         let mut at = 1;
         while at < places.len() {
             let place = places[at].clone();
@@ -353,6 +365,7 @@ impl OfChars {
             all.steps.push(steps);
             all.marked.push(number_of(place.marked(pattern, &fresh)));
             all.ends.push(place.may_end(pattern));
+            all.begins.push(!place.is_within);
             if places.len() > MAX_STATES {
                 return Err(PatternError::TooLarge { what: "states between characters", limit: MAX_STATES });
             }
@@ -384,8 +397,10 @@ impl OfChars {
 
     /// The same, in which states that nothing tells apart are one. The dead state stays the first.
     fn merged(self) -> Self {
-        let mut class: Vec<usize> = self.ends.iter().map(|&ends| usize::from(ends)).collect();
-        let mut count = 2;
+        let flags = self.ends.iter().zip(&self.begins);
+        let mut class: Vec<usize> =
+            flags.map(|(&ends, &begins)| usize::from(ends) | usize::from(begins) << 1).collect();
+        let mut count = 0;
         loop {
             let mut of: HashMap<(usize, Vec<usize>), usize> = HashMap::new();
             let next: Vec<usize> = (0..class.len())
@@ -412,6 +427,7 @@ impl OfChars {
             steps: first.iter().map(|&at| self.steps[at].iter().map(|&next| of(next)).collect()).collect(),
             marked: first.iter().map(|&at| of(self.marked[at])).collect(),
             ends: first.iter().map(|&at| self.ends[at]).collect(),
+            begins: first.iter().map(|&at| self.begins[at]).collect(),
             start: of(self.start),
         }
     }
@@ -429,8 +445,8 @@ impl OfChars {
                     both.map(|at| self.steps[at][atom]).filter(|&next| next != 0).collect();
                 next.sort_unstable();
                 next.dedup();
-                if next.len() > MAX_READINGS {
-                    return too_large("ways to go on that are open at once", MAX_READINGS);
+                if next.len() > MAX_OPEN {
+                    return too_large("ways to go on that are open at once", MAX_OPEN);
                 }
                 if seen.insert(next.clone()) {
                     open.push(next);
@@ -491,8 +507,10 @@ impl OfChars {
         let within = (0..rows.rows.len()).map(narrow).collect();
         let ends = of_chars(&|at| u16::from(self.ends[at])).into_iter().map(|ends| ends == 1).collect();
         let (classes, stride, steps) = classes(&rows.rows);
+        let begins =
+            of_chars(&|at| u16::from(self.begins[at])).into_iter().map(|begins| begins == 1).collect();
         let (start, between) = (narrow(self.start), self.steps.len());
-        Ok(Chunks { classes, stride, steps, within, marked, ends, start, between })
+        Ok(Chunks { classes, stride, steps, within, marked, ends, begins, start, between })
     }
 }
 

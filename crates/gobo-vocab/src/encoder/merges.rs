@@ -49,6 +49,8 @@ pub(crate) struct MergeTables {
     pub(crate) order: Vec<TokenId>,
     /// Token by token, and ascending by time.
     pub(crate) cuts: Vec<Cut>,
+    /// The tokens whose texts are encoded as others, and these others.
+    pub(crate) spelled: Vec<(TokenId, Vec<TokenId>)>,
 }
 
 /// Merges by their parts.
@@ -68,9 +70,8 @@ impl Ranks {
         self.0.get(&pair(left, right)).copied()
     }
 
-    /// The parts of the last merge with which `symbols` become `token`, if they become that. O(symbols²), and a look-up for
-    /// each neighbour.
-    fn last_merge(&self, symbols: &mut Vec<Symbol>, token: TokenId) -> Option<(TokenId, TokenId)> {
+    /// Encodes `symbols`, and returns the parts of the last merge. O(symbols²), and a look-up for each neighbour.
+    fn encode(&self, symbols: &mut Vec<Symbol>) -> Option<(TokenId, TokenId)> {
         for at in 1..symbols.len() {
             symbols[at - 1].next = self.get(symbols[at - 1].id, symbols[at].id);
         }
@@ -80,7 +81,9 @@ impl Ranks {
             let Some((_, at)) = ranks.min() else { break };
             let (left, right) = (symbols[at].id, symbols[at + 1].id);
             parts = Some((left, right));
-            symbols[at].id = symbols[at].next?.1;
+            if let Some((_, product)) = symbols[at].next {
+                symbols[at].id = product;
+            }
             symbols.remove(at + 1);
             let after = symbols.get(at + 1).map(|symbol| symbol.id);
             symbols[at].next = after.and_then(|after| self.get(symbols[at].id, after));
@@ -88,7 +91,7 @@ impl Ranks {
                 symbols[at - 1].next = self.get(symbols[at - 1].id, symbols[at].id);
             }
         }
-        parts.filter(|_| symbols.len() == 1 && symbols[0].id == token)
+        parts
     }
 }
 
@@ -135,7 +138,7 @@ impl MergeTables {
         ranked: &[(u32, Merge)],
     ) -> Self {
         let ranks = Ranks::new(ranked.iter().copied());
-        let trees = trees(ids, symbols_of, &ranks);
+        let (trees, spelled) = trees(ids, symbols_of, &ranks);
         let moment = |rank: u32, left: TokenId, right: TokenId| {
             let (left, right) = (trees[left as usize]?, trees[right as usize]?);
             let rank = rank + 1;
@@ -188,16 +191,33 @@ impl MergeTables {
         }
         tokens.push(SpineToken { right: NO_TOKEN, time: 0, position: NO_POSITION, cuts: count(at) });
         let cuts = cuts.into_iter().map(|(_, key, from, to)| Cut { time: number(key), from, to }).collect();
-        Self { tokens, order, cuts }
+        Self { tokens, order, cuts, spelled }
+    }
+
+    /// Makes a token join all others, before it and behind: one that is a whole chunk. `whole` is ascending.
+    pub(crate) fn set_apart(&mut self, whole: &[TokenId]) {
+        let everything = Cut { time: 0, from: 0, to: count(self.order.len()) };
+        let mut cuts = Vec::with_capacity(self.cuts.len() + whole.len());
+        for id in 0..self.tokens.len() {
+            let from = self.tokens[id].cuts as usize;
+            let to = self.tokens.get(id + 1).map_or(from, |next| next.cuts as usize);
+            self.tokens[id].cuts = count(cuts.len());
+            cuts.extend_from_slice(&self.cuts[from..to]);
+            if whole.binary_search(&count(id)).is_ok() {
+                cuts.push(everything);
+            }
+        }
+        self.cuts = cuts;
     }
 }
 
-/// `[ids]`: the trees of proper tokens.
+/// `[ids]`: the trees of proper tokens; and the encodings of the texts of others.
 fn trees(
     ids: u32,
     symbols_of: impl Fn(TokenId, &mut Vec<TokenId>) -> bool,
     ranks: &Ranks,
-) -> Vec<Option<Tree>> {
+) -> (Vec<Option<Tree>>, Vec<(TokenId, Vec<TokenId>)>) {
+    let mut others = Vec::new();
     let mut parts: Vec<Option<Option<(TokenId, TokenId)>>> = vec![None; ids as usize];
     let (mut spelled, mut symbols) = (Vec::new(), Vec::new());
     for (id, parts) in (0..ids).zip(&mut parts) {
@@ -211,7 +231,11 @@ fn trees(
         }
         symbols.clear();
         symbols.extend(spelled.iter().map(|&id| Symbol { id, next: None }));
-        *parts = ranks.last_merge(&mut symbols, id).map(Some);
+        let last = ranks.encode(&mut symbols);
+        match symbols[..] {
+            [Symbol { id: only, .. }] if only == id => *parts = last.map(Some),
+            _ => others.push((id, symbols.iter().map(|symbol| symbol.id).collect())),
+        }
     }
     let mut trees: Vec<Option<Tree>> = vec![None; ids as usize];
     let mut open = Vec::new();
@@ -245,7 +269,7 @@ fn trees(
             open.pop();
         }
     }
-    trees
+    (trees, others)
 }
 
 /// Proper tokens in the preorder of the forest in which a token stands under its left part, and `[ids]`: the number of each, and where what
@@ -356,7 +380,7 @@ mod tests {
         }
 
         fn check(&self) {
-            let MergeTables { tokens, order, cuts } = self.tables();
+            let MergeTables { tokens, order, cuts, .. } = self.tables();
             let merges = Merges::new(&tokens, &order, &cuts);
             let ids = || 0..count(self.texts.len());
             let text =

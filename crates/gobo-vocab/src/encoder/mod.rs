@@ -5,9 +5,9 @@ mod chunks;
 mod merges;
 mod pattern;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use gobo_artifact::layout::{EncoderRoot, NO_POSITION};
+use gobo_artifact::layout::{EncoderRoot, NO_POSITION, WORD_ENDS};
 use gobo_artifact::write::EncoderParts;
 use gobo_types::TokenId;
 
@@ -56,10 +56,8 @@ pub enum EncoderError {
     /// Its chunks are not known.
     #[error(transparent)]
     Pattern(#[from] PatternError),
-    /// Tokens that merges do not reach are whole chunks.
-    #[error(
-        "{count} of its tokens stand for whole chunks although no merges make them, {first:?} among them"
-    )]
+    /// Tokens that merges do not reach are whole texts, or have the text of others.
+    #[error("{count} of its tokens stand for whole texts although no merges make them, {first:?} among them")]
     WholeChunks {
         /// How many.
         count: usize,
@@ -76,30 +74,39 @@ impl BytePairEncoder {
     pub(crate) fn tables(&self, tokens: &[Token], sorted: &[TokenId]) -> Result<EncoderParts, EncoderError> {
         let literals: Vec<&[u8]> =
             self.literals.iter().filter_map(|&id| Some(tokens.get(id as usize)?.bytes.as_slice())).collect();
-        let merges = self.merge_tables(tokens)?;
+        let mut merges = self.merge_tables(tokens)?;
+        let mut words = Vec::new();
         if self.has_whole_chunks {
             let is_literal: HashSet<TokenId> = self.literals.iter().copied().collect();
-            let is_whole = |(id, token): &(TokenId, &Token)| {
-                let is_ordinary = !token.special && !token.bytes.is_empty() && !is_literal.contains(id);
-                is_ordinary && merges.tokens[*id as usize].position == NO_POSITION
-            };
-            let mut whole = (0..).zip(tokens).filter(is_whole).map(|(_, token)| &token.bytes);
-            if let Some(first) = whole.next() {
-                let first = String::from_utf8_lossy(first).into_owned();
-                return Err(EncoderError::WholeChunks { count: 1 + whole.count(), first });
+            let whole = merges.spelled.iter().filter(|(id, _)| !is_literal.contains(id));
+            let whole: Vec<(TokenId, Vec<TokenId>)> = whole.cloned().collect();
+            // A text of one token is another's, and without a pattern the whole text is the chunk.
+            let is_odd = |spelled: &[TokenId]| spelled.len() < 2 || self.pattern.is_none();
+            if let Some((first, _)) = whole.iter().find(|(_, spelled)| is_odd(spelled)) {
+                let first = String::from_utf8_lossy(&tokens[*first as usize].bytes).into_owned();
+                return Err(EncoderError::WholeChunks { count: whole.len(), first });
             }
+            let ids: Vec<TokenId> = whole.iter().map(|&(id, _)| id).collect();
+            merges.set_apart(&ids);
+            words = words_of(whole.iter().map(|(_, spelled)| spelled.as_slice()));
         }
         let chunks = self.chunks(tokens, &literals)?;
-        let proper = |id: &&TokenId| merges.tokens[**id as usize].position != NO_POSITION;
-        let bytes = sorted.iter().filter(proper).map(|&id| (id, tokens[id as usize].bytes.as_slice()));
+        let is_written = |id: &&TokenId| {
+            let of = merges.tokens[**id as usize];
+            of.position != NO_POSITION || of.cuts < merges.tokens[**id as usize + 1].cuts
+        };
+        let bytes = sorted.iter().filter(is_written).map(|&id| (id, tokens[id as usize].bytes.as_slice()));
         let of_tokens = TokenChunks::new(&chunks, tokens.len(), bytes)?;
         let states = (0..chunks.ends.len())
-            .map(|at| [chunks.within[at], chunks.marked[at], u16::from(chunks.ends[at]), 0])
+            .map(|at| {
+                let flags = u16::from(chunks.ends[at]) | u16::from(chunks.begins[at]) << 1;
+                [chunks.within[at], chunks.marked[at], flags, 0]
+            })
             .collect();
         let mut parts = EncoderParts {
             root: EncoderRoot {
                 refused: String::new(),
-                only: self.only.clone().unwrap_or_default(),
+                only: self.only(tokens),
                 digest: [0; 32],
                 proper: count(merges.order.len()),
                 cuts: count(merges.cuts.len()),
@@ -108,6 +115,7 @@ impl BytePairEncoder {
                 chunk_start: chunks.start.into(),
                 chunk_between: count(chunks.between),
                 token_classes: count(of_tokens.steps.len() / chunks.between),
+                words: count(words.len()),
             },
             tokens: merges.tokens,
             order: merges.order,
@@ -117,9 +125,23 @@ impl BytePairEncoder {
             states,
             class_of: of_tokens.class_of,
             class_steps: of_tokens.steps,
+            words,
         };
         parts.root.digest = parts.digest().0;
         Ok(parts)
+    }
+
+    /// What is true of the texts that are cut so.
+    fn only(&self, tokens: &[Token]) -> String {
+        let literals = self.literals.first().map(|&first| {
+            let first = String::from_utf8_lossy(&tokens[first as usize].bytes).into_owned();
+            format!(
+                "without the {} texts that the tokenizer cuts out first, {first:?} among them",
+                self.literals.len()
+            )
+        });
+        let all: Vec<String> = self.only.iter().cloned().chain(literals).collect();
+        all.join("; ")
     }
 
     fn merge_tables(&self, tokens: &[Token]) -> Result<MergeTables, EncoderError> {
@@ -194,6 +216,25 @@ impl BytePairEncoder {
             }
         }
     }
+}
+
+/// The trie of the spellings of whole chunks: `[node, token, next]`, ascending, with the highest bit of `next` set where a word ends there. The root is
+/// node 0.
+fn words_of<'a>(spellings: impl Iterator<Item = &'a [TokenId]>) -> Vec<[u32; 3]> {
+    let mut edges: BTreeMap<(u32, TokenId), u32> = BTreeMap::new();
+    let mut ends: HashSet<u32> = HashSet::new();
+    for spelling in spellings {
+        let mut at = 0;
+        for &token in spelling {
+            let new = count(edges.len() + 1);
+            at = *edges.entry((at, token)).or_insert(new);
+        }
+        ends.insert(at);
+    }
+    let edge = |((from, token), next): ((u32, TokenId), u32)| {
+        [from, token, next | if ends.contains(&next) { WORD_ENDS } else { 0 }]
+    };
+    edges.into_iter().map(edge).collect()
 }
 
 /// The characters that are tokens by themselves, not as single bytes.

@@ -10,8 +10,8 @@ use crate::layout::vocabulary::merges::Merges;
 /// The state of the automaton of chunks from which nothing leads on.
 pub const NO_CHUNK: u16 = 0;
 
-/// Most ways to put marks into a text that are open at once. Those of known pre-tokenizers have two or three.
-pub const MAX_READINGS: usize = 4;
+/// Most ways to put marks into a text that are open at once. Known pre-tokenizers have two or three, and more than half as many are refused.
+pub const MAX_READINGS: usize = 8;
 
 /// The root of the tables of an encoder.
 #[derive(Debug, Clone, PartialEq, Eq, rkyv::Archive, rkyv::Serialize, rkyv::Deserialize)]
@@ -36,6 +36,8 @@ pub struct EncoderRoot {
     pub chunk_between: u32,
     /// Classes of tokens that do the same to each state between characters.
     pub token_classes: u32,
+    /// Edges of the trie of words.
+    pub words: u32,
 }
 
 /// The automaton of chunks.
@@ -112,7 +114,58 @@ impl Chunks<'_> {
     /// Whether the text may end. O(1).
     #[inline]
     pub fn may_end(&self, state: u16) -> bool {
-        self.states.get(usize::from(state)).is_some_and(|of| of[2] == 1)
+        self.states.get(usize::from(state)).is_some_and(|of| of[2] & 1 == 1)
+    }
+
+    /// Whether a chunk begins. O(1).
+    #[inline]
+    pub fn begins(&self, state: u16) -> bool {
+        self.states.get(usize::from(state)).is_some_and(|of| of[2] & 2 == 2)
+    }
+}
+
+/// In an edge of [`Words`]: the spelling of a word ends there.
+pub const WORD_ENDS: u32 = 1 << 31;
+
+/// In the place of a node of [`Words`]: what has been written of the chunk begins no word.
+pub const NO_WORD: u32 = WORD_ENDS - 1;
+
+/// Tokens that are whole chunks although no merges make them: each is written as the token alone, and never as merges spell it. Where a chunk has been
+/// written as one is spelled, it cannot end.
+#[derive(Debug, Clone, Copy)]
+pub struct Words<'a> {
+    /// `[edges]`: node, token, next node with [`WORD_ENDS`]; ascending. Node 0 is the root.
+    pub(crate) edges: &'a [[u32; 3]],
+}
+
+impl Words<'_> {
+    /// The node behind a token, with [`WORD_ENDS`] where a word ends; `node` may have it, too. O(log edges).
+    #[inline]
+    pub fn next(&self, node: u32, token: TokenId) -> u32 {
+        let node = node & !WORD_ENDS;
+        if node == NO_WORD {
+            return NO_WORD;
+        }
+        let at = self.edges.partition_point(|&[from, of, _]| (from, of) < (node, token));
+        self.edges.get(at).filter(|edge| edge[..2] == [node, token]).map_or(NO_WORD, |edge| edge[2])
+    }
+
+    /// The spellings of all words. O(edges).
+    pub fn spellings(&self) -> Vec<Vec<TokenId>> {
+        let mut found = Vec::new();
+        let mut open = vec![(0, Vec::new())];
+        while let Some((node, so_far)) = open.pop() {
+            let from = self.edges.partition_point(|edge| edge[0] < node);
+            for &[_, token, next] in self.edges[from..].iter().take_while(|edge| edge[0] == node) {
+                let mut spelling: Vec<TokenId> = so_far.clone();
+                spelling.push(token);
+                if next & WORD_ENDS != 0 {
+                    found.push(spelling.clone());
+                }
+                open.push((next & !WORD_ENDS, spelling));
+            }
+        }
+        found
     }
 }
 
@@ -126,6 +179,8 @@ pub struct Encoder<'a> {
     pub merges: Merges<'a>,
     /// Where chunks end.
     pub chunks: Chunks<'a>,
+    /// Which chunks are written in another way than merges spell them.
+    pub words: Words<'a>,
     /// What is true of the texts that are cut so; empty if all are.
     pub only: &'a str,
     /// The name of the tables in keys.

@@ -63,6 +63,15 @@ impl<'a> Merges<'a> {
         self.tokens.get(id as usize).is_some_and(|token| token.position != NO_POSITION)
     }
 
+    /// Whether a token is a whole chunk although no merges make it: it joins all others. O(1).
+    pub fn is_whole(&self, id: TokenId) -> bool {
+        let next = self.tokens.get(id as usize + 1);
+        self.tokens
+            .get(id as usize)
+            .zip(next)
+            .is_some_and(|(of, next)| of.position == NO_POSITION && of.cuts < next.cuts)
+    }
+
     /// Whether the tokenizer would merge something across the border of `left` and `right`. O(parts of `left` × log merges).
     #[inline]
     pub fn joins(&self, left: TokenId, right: TokenId) -> bool {
