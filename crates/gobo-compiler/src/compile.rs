@@ -8,23 +8,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use foldhash::{HashMap, HashMapExt};
 use gobo_artifact::Vocabulary;
-use gobo_artifact::file::AlignedBytes;
-use gobo_artifact::write::{CallParts, CanonicalPart, DistancePart, IndexParts, ReturnPart, write_index};
+use gobo_artifact::write::{CallParts, DistancePart, IndexParts, ReturnPart, write_index};
 use gobo_automata::{
     Calls, Dfa, Distance, KEquivalence, Lowered, Return, ReturnId, RowClass, RowClasses, StateId,
 };
-use gobo_types::{
-    ArtifactDigest, Budget, CompileError, Constraint, DenseId as _, IndexKey, RefusalKind, Report,
-    ReportEntry, checked_u32,
-};
+use gobo_types::{Budget, CompileError, Constraint, DenseId as _, RefusalKind, checked_u32};
 
 use crate::RowCache;
-use crate::canonical::canonical;
+use crate::canonical::compile_canonical;
+use crate::compiled::{CompileStats, Compiled};
 use crate::lay_out::{LaidOut, lay_out};
 use crate::pairs::{self, Pair};
 use crate::return_classes::{Asked, ReturnClassId, ReturnClasses, Under, Unders};
 use crate::rows::{Lengths, RowTokens, RuleView, SharedRows, SliceSet, Walker};
-use crate::spell::{OTHER_VOCABULARY, Spelled, spell};
+use crate::spell::{Spelled, spell};
 use crate::suffix_sets::SuffixSetId;
 use crate::tokens::{TokenRows, no_calls};
 
@@ -43,40 +40,6 @@ pub struct CompileOptions<'a> {
 impl Default for CompileOptions<'_> {
     fn default() -> Self {
         Self { threads: 1, cache: None, lettered: None }
-    }
-}
-
-/// What a compile counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CompileStats {
-    /// States of the automaton, the dead one left out.
-    pub states: u32,
-    /// Rows computed: one per state-equivalence class and one per (suffix set, return class) pair.
-    pub rows: u32,
-    /// Rows stored: distinct ones.
-    pub distinct_rows: u32,
-    /// Steps charged to the budget.
-    pub steps: u64,
-    /// Bytes charged to the budget.
-    pub bytes: u64,
-}
-
-/// A compiled index: the very bytes of its file.
-#[derive(Debug)]
-pub struct Compiled {
-    /// The key of the inputs.
-    pub key: IndexKey,
-    /// blake3 of the file.
-    pub artifact_digest: ArtifactDigest,
-    /// What was counted.
-    pub stats: CompileStats,
-    bytes: AlignedBytes,
-}
-
-impl Compiled {
-    /// The bytes of the file.
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
     }
 }
 
@@ -147,8 +110,8 @@ fn compile_with(
     let mut report = lowered.report.clone();
     let Spelled { dfa, useful, needs_row } = spell(read, constraint, &lowered.dfa, &mut report, budget)?;
     if !constraint.tokenization.is_any() {
-        let spelled = Spelled { dfa, useful, needs_row };
-        return compile_canonical(input, &spelled, report, budget);
+        let has_edges = tokens.is_some();
+        return compile_canonical(vocabulary, constraint, (&dfa, has_edges), report, budget);
     }
     let root = read.root();
 
@@ -245,86 +208,6 @@ fn compile_with(
         states: checked_u32(dfa.len() - 1),
         rows: checked_u32(computed.len()),
         distinct_rows: checked_u32(rows.len()),
-        steps: budget.steps(),
-        bytes: budget.bytes(),
-    };
-    Ok(Compiled { key, artifact_digest, stats, bytes })
-}
-
-/// Compiles an index whose masks let through only what the tokenizer itself would write.
-///
-/// # Errors
-/// [`RefusalKind::Unsupported`] where it is not known what the tokenizer would write, and for constraints with calls or token edges;
-/// [`RefusalKind::Unspellable`] if it would write no text of the constraint.
-fn compile_canonical(
-    input: &Input<'_>,
-    spelled: &Spelled<'_>,
-    mut report: Report,
-    budget: &Budget,
-) -> Result<Compiled, CompileError> {
-    const PLACE: &str = "tokenization";
-    let &Input { vocabulary, constraint, ref tokens, .. } = input;
-    let unsupported = |reason: String| {
-        let advice = "Leave the tokenization open (any), or choose a constraint and a vocabulary that have the canonical one.";
-        Err(CompileError::refuse(RefusalKind::Unsupported, PLACE, reason).advising(advice))
-    };
-    let encoder = match vocabulary.encoder() {
-        Ok(encoder) => encoder,
-        Err(reason) => return unsupported(format!("it is not known how the tokenizer cuts texts: {reason}")),
-    };
-    if tokens.is_some() {
-        return unsupported("token edges have no canonical tokenization yet".to_owned());
-    }
-    let expanded = if spelled.dfa.has_calls() { Some(spelled.dfa.expand_calls(budget)?) } else { None };
-    let dfa: &Dfa = match &expanded {
-        None => &spelled.dfa,
-        Some(Some(expanded)) => expanded,
-        Some(None) => {
-            return unsupported("rules that nest without end have no canonical tokenization yet".to_owned());
-        }
-    };
-    let Some(found) = canonical(dfa, vocabulary, &encoder, budget)? else {
-        let reason = "the tokenizer itself would write no text of it".to_owned();
-        return Err(CompileError::refuse(RefusalKind::Unspellable, PLACE, reason).advising(OTHER_VOCABULARY));
-    };
-    report
-        .enforced
-        .push(ReportEntry::whole(PLACE, "texts are cut into tokens as the tokenizer itself cuts them"));
-    if !encoder.only.is_empty() {
-        report.narrowed.push(ReportEntry::whole(PLACE, encoder.only));
-    }
-    let key = vocabulary.index_key(constraint);
-    let (text, options) = (constraint.text(), constraint.options_json());
-    let states = found.states.len();
-    budget.charge_bytes(
-        "writing the file",
-        (found.deltas.len() * 4 + states * 16 + found.rows.bytes() + text.len()) as u64,
-    )?;
-    let (bytes, artifact_digest) = write_index(&IndexParts {
-        key,
-        vocabulary_digest: vocabulary.digest(),
-        vocabulary_len: vocabulary.len(),
-        constraint_digest: constraint.digest(),
-        constraint_kind: constraint.kind(),
-        constraint_text: &text,
-        constraint_options: &options,
-        report: &report,
-        start: found.start,
-        byte_classes: &found.classes,
-        classes: checked_u32(found.stride),
-        row_of: &found.row_of,
-        deltas: &found.deltas,
-        states: &found.states,
-        rows: &found.rows,
-        row_computations: checked_u32(found.computed),
-        calls: None,
-        tokens: None,
-        canonical: Some(CanonicalPart { encoder: encoder.digest, borders: &found.borders }),
-    });
-    let stats = CompileStats {
-        states: checked_u32(states - 1),
-        rows: checked_u32(found.computed),
-        distinct_rows: checked_u32(found.rows.len()),
         steps: budget.steps(),
         bytes: budget.bytes(),
     };

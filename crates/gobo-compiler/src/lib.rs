@@ -5,6 +5,7 @@
 
 mod canonical;
 mod compile;
+mod compiled;
 mod exits;
 mod lay_out;
 mod pairs;
@@ -15,5 +16,6 @@ mod suffix_cells;
 mod suffix_sets;
 mod tokens;
 
-pub use compile::{CompileOptions, CompileStats, Compiled, compile};
+pub use compile::{CompileOptions, compile};
+pub use compiled::{CompileStats, Compiled};
 pub use rows::RowCache;

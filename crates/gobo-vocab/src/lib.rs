@@ -5,9 +5,11 @@ mod encoder;
 mod shared_rows;
 mod slices;
 mod table;
+mod token;
 mod trie_builder;
 mod trie_order;
 mod vocabulary_file;
 
 pub use encoder::{BytePairEncoder, EncoderError, Merge, PatternError, Symbols};
-pub use table::{MAX_TOKEN_BYTES, MAX_VOCABULARY_LEN, Token, TokenTable, VocabError};
+pub use table::{MAX_TOKEN_BYTES, MAX_VOCABULARY_LEN, TokenTable, VocabError};
+pub use token::Token;

@@ -4,21 +4,13 @@ use gobo_artifact::layout::vocabulary_digest;
 use gobo_types::{ErrorKind, TokenId, VocabularyDigest};
 
 use crate::encoder::BytePairEncoder;
+use crate::token::Token;
 
 /// Most ids of a vocabulary. The largest in use have about 2^18; a file that claims more than 2^22 is broken or hostile.
 pub const MAX_VOCABULARY_LEN: usize = 1 << 22;
 
 /// Longest token in bytes. The longest in use have 128, a run of spaces.
 pub const MAX_TOKEN_BYTES: usize = 1 << 12;
-
-/// The token of one id.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Token {
-    /// The exact bytes that the token adds to the text; empty for a hole. May end inside a UTF-8 character.
-    pub bytes: Vec<u8>,
-    /// A control token: never reached by spelling its bytes, which are then its name.
-    pub special: bool,
-}
 
 /// Every id's bytes and special flag: a whole vocabulary. Ids without an insertion are holes. Tables are equal if their tokens are, whatever is
 /// known of how texts are cut.

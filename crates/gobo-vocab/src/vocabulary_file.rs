@@ -152,7 +152,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::table::Token;
+    use crate::token::Token;
 
     /// Bytes of few kinds, so that tokens share beginnings; and text of every slice, whole and cut in pieces.
     fn token() -> impl Strategy<Value = Vec<u8>> {

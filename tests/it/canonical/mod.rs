@@ -1,7 +1,6 @@
 //! Canonical tokenization, judged by the tokenizers themselves: a sequence of tokens is let through exactly if its text is one of the constraint's
 //! and the tokenizer writes it so.
 
-mod documented;
 mod real;
 mod small;
 
@@ -31,11 +30,8 @@ impl Random {
 }
 
 fn matcher(vocabulary: &Arc<Vocabulary>, constraint: Constraint) -> Result<Matcher, CompileError> {
-    matcher_of(vocabulary, &constraint.cut(Tokenization::Canonical))
-}
-
-fn matcher_of(vocabulary: &Arc<Vocabulary>, constraint: &Constraint) -> Result<Matcher, CompileError> {
-    let bytes = compile_within(vocabulary, constraint, 1, CompileLimits::default())?;
+    let constraint = constraint.cut(Tokenization::Canonical);
+    let bytes = compile_within(vocabulary, &constraint, 1, CompileLimits::default())?;
     let index = Index::from_bytes(&bytes).unwrap();
     index.verify().unwrap();
     let binding = Binding::new(vec![], vocabulary.len());

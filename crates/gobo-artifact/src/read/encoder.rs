@@ -4,75 +4,12 @@ use gobo_types::{
     Constraint, ConstraintDigest, Digest, IndexKey, TokenId, Tokenization, canonical_index_key, index_key,
 };
 
-use crate::layout::artifact::{Artifact, Span};
 use crate::layout::error::ArtifactError;
-use crate::layout::section as kinds;
 use crate::layout::vocabulary::encoder::{Chunks, Encoder, EncoderRoot, NO_CHUNK, WORD_ENDS, Words};
-use crate::layout::vocabulary::merges::{Cut, Merges, NO_POSITION, NO_TOKEN, SpineToken};
+use crate::layout::vocabulary::merges::{Merges, NO_POSITION, NO_TOKEN, SpineToken};
 use crate::read::vocabulary::Vocabulary;
 #[cfg(feature = "write")]
 use crate::write::EncoderParts;
-
-/// Where the tables of an encoder lie.
-#[derive(Debug)]
-pub(crate) struct EncoderSpans {
-    pub(super) root: EncoderRoot,
-    tables: Option<Tables>,
-}
-
-#[derive(Debug)]
-struct Tables {
-    tokens: Span,
-    order: Span,
-    cuts: Span,
-    classes: Span,
-    steps: Span,
-    states: Span,
-    class_of: Span,
-    class_steps: Span,
-    words: Span,
-}
-
-impl EncoderSpans {
-    /// The tables of a vocabulary of `len` ids, if its file says anything about an encoder.
-    pub(super) fn open(artifact: &Artifact, len: u32) -> Result<Option<Self>, ArtifactError> {
-        if !artifact.has_section(kinds::ENCODER) {
-            return Ok(None);
-        }
-        let root: EncoderRoot = artifact.archive(kinds::ENCODER)?;
-        if artifact.has_section(kinds::MERGE_TOKENS) != root.refused.is_empty() {
-            return Err(artifact.meaning("an encoder has tables or a reason why it has none"));
-        }
-        if !root.refused.is_empty() {
-            return Ok(Some(Self { root, tables: None }));
-        }
-        let states = u64::from(root.chunk_states);
-        let is_start = root.chunk_start < root.chunk_states && root.chunk_start != u32::from(NO_CHUNK);
-        let are_between = (1..=root.chunk_states).contains(&root.chunk_between);
-        if !is_start
-            || !are_between
-            || root.chunk_states > 1 << 16
-            || !(1..=256).contains(&root.chunk_classes)
-        {
-            return Err(artifact.meaning("the counts of the automaton of chunks"));
-        }
-        let tables = Tables {
-            tokens: artifact.span::<SpineToken>(kinds::MERGE_TOKENS, u64::from(len) + 1)?,
-            order: artifact.span::<TokenId>(kinds::MERGE_ORDER, root.proper.into())?,
-            cuts: artifact.span::<Cut>(kinds::MERGE_CUTS, root.cuts.into())?,
-            classes: artifact.span::<u8>(kinds::CHUNK_CLASSES, 256)?,
-            steps: artifact.span::<u16>(kinds::CHUNK_STEPS, states * u64::from(root.chunk_classes))?,
-            states: artifact.span::<[u16; 4]>(kinds::CHUNK_STATES, states)?,
-            class_of: artifact.span::<u16>(kinds::TOKEN_CHUNKS, len.into())?,
-            class_steps: artifact.span::<u16>(
-                kinds::TOKEN_CHUNK_STEPS,
-                u64::from(root.token_classes) * u64::from(root.chunk_between),
-            )?,
-            words: artifact.span::<[u32; 3]>(kinds::WORDS, root.words.into())?,
-        };
-        Ok(Some(Self { root, tables: Some(tables) }))
-    }
-}
 
 impl Vocabulary {
     /// How the tokenizer cuts texts into tokens. `Err` says why that is not known. O(1).

@@ -4,12 +4,13 @@ use std::fs::File;
 use std::path::Path;
 
 use gobo_types::{
-    Constraint, ConstraintDigest, Digest, IndexKey, LengthRange, Report, RestoreError, SchemaDocument,
+    Constraint, ConstraintDigest, IndexKey, LengthRange, Report, RestoreError, SchemaDocument,
     VocabularyDigest,
 };
 
 use crate::layout::artifact::{Artifact, Span};
 use crate::layout::error::{ArtifactError, Fault};
+use crate::layout::index::borders::BorderSpans;
 use crate::layout::index::calls::{CallRoot, CallSpans, CallTables};
 use crate::layout::index::lengths::{LengthSpans, LengthTables};
 use crate::layout::index::root::{IndexClass, IndexRoot};
@@ -59,7 +60,7 @@ pub struct Index {
     pub(super) calls: Option<CallSpans>,
     pub(super) lengths: Option<LengthSpans>,
     pub(super) tokens: Option<TokenSpans>,
-    pub(super) borders: Option<(Digest, Span)>,
+    pub(super) borders: Option<BorderSpans>,
 }
 
 impl Index {
@@ -184,7 +185,7 @@ impl Index {
                 .has_section(kinds::TOKEN_RANGES)
                 .then(|| TokenSpans::open(&artifact))
                 .transpose()?,
-            borders: borders(&artifact, root.states)?,
+            borders: BorderSpans::open(&artifact, root.states)?,
             calls,
             row_words,
             root,
@@ -314,19 +315,6 @@ impl Index {
     #[inline]
     pub(crate) fn lengths(&self) -> Option<LengthTables<'_>> {
         self.lengths.as_ref().map(|lengths| lengths.tables(&self.artifact))
-    }
-
-    /// The encoder as whose tokens texts are cut; `None` if they may be cut in any way. O(1).
-    pub fn encoder_digest(&self) -> Option<Digest> {
-        self.borders.as_ref().map(|&(encoder, _)| encoder)
-    }
-
-    /// The states behind the border of two tokens of a chunk, and of two chunks, after a token that ends in `state`; [`DEAD`] where no token
-    /// follows such a border. O(1).
-    #[inline]
-    pub fn borders(&self, state: u32) -> [u32; 2] {
-        let Some((_, span)) = &self.borders else { return [DEAD; 2] };
-        self.artifact.get::<[u32; 2]>(span).get(state as usize).copied().unwrap_or([DEAD; 2])
     }
 
     /// Number of states, the dead state 0 included. O(1).
@@ -497,18 +485,4 @@ impl Index {
     pub(crate) fn shares_rows_of(&self, vocabulary: &Vocabulary) -> bool {
         self.root.shared_rows_digest == vocabulary.shared_rows_digest().0
     }
-}
-
-/// The encoder and the borders of a canonical index, if it is one.
-fn borders(artifact: &Artifact, states: u32) -> Result<Option<(Digest, Span)>, ArtifactError> {
-    if !artifact.has_section(kinds::ENCODER_DIGEST) {
-        return Ok(None);
-    }
-    let Ok(digest) = artifact.section_bytes(kinds::ENCODER_DIGEST).try_into() else {
-        return Err(artifact.meaning("the encoder's digest has not 32 bytes"));
-    };
-    if artifact.has_section(kinds::CALLS) || artifact.has_section(kinds::TOKEN_RANGES) {
-        return Err(artifact.meaning("an index with calls or token edges has borders"));
-    }
-    Ok(Some((Digest(digest), artifact.span::<[u32; 2]>(kinds::BORDERS, states.into())?)))
 }

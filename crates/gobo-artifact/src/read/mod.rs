@@ -1,7 +1,9 @@
 //! Opened files: [`Index`](crate::Index) and [`Vocabulary`](crate::Vocabulary), and the check of everything that they hold.
 
+mod borders;
 mod edges;
 mod encoder;
+mod encoder_spans;
 pub(crate) mod index;
 mod joined;
 mod verify_index;

@@ -15,7 +15,7 @@ use crate::layout::vocabulary::root::VocabularyRoot;
 use crate::layout::vocabulary::shared_rows::{RowSum, SharedRows};
 use crate::layout::vocabulary::slice::{MAX_SLICES, Slice, SliceEntry};
 use crate::layout::vocabulary::trie::{self, Trie, TrieNode};
-use crate::read::encoder::EncoderSpans;
+use crate::read::encoder_spans::EncoderSpans;
 use crate::read::joined::JoinedRows;
 
 /// Most shared rows of a vocabulary file. Each is as large as a dense row, and a writer compares every dense row with each.

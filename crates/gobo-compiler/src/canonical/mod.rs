@@ -10,32 +10,115 @@ mod product;
 use foldhash::{HashMap, HashMapExt};
 use gobo_artifact::Vocabulary;
 use gobo_artifact::layout::NO_STEP;
-use gobo_artifact::write::RowEncoder;
+use gobo_artifact::write::{CanonicalPart, IndexParts, RowEncoder, write_index};
 use gobo_automata::Dfa;
-use gobo_types::{Budget, CompileError, RefusalKind, TokenId, checked_u32};
+use gobo_types::{Budget, CompileError, Constraint, RefusalKind, Report, ReportEntry, TokenId, checked_u32};
 
 use self::first::{First, Walk};
 use self::product::{DEAD, Product};
+use crate::compiled::{CompileStats, Compiled};
+use crate::spell::OTHER_VOCABULARY;
 
 const PHASE: &str = "laying out rows";
 
+/// Compiles an index whose masks let through only what the tokenizer itself would write, from the automaton of what the vocabulary can write and
+/// whether it has token edges.
+///
+/// # Errors
+/// [`RefusalKind::Unsupported`] where it is not known what the tokenizer would write, and for constraints with calls or token edges;
+/// [`RefusalKind::Unspellable`] if it would write no text of the constraint.
+pub(crate) fn compile_canonical(
+    vocabulary: &Vocabulary,
+    constraint: &Constraint,
+    (dfa, has_edges): (&Dfa, bool),
+    mut report: Report,
+    budget: &Budget,
+) -> Result<Compiled, CompileError> {
+    const PLACE: &str = "tokenization";
+    let unsupported = |reason: String| {
+        let advice = "Leave the tokenization open (any), or choose a constraint and a vocabulary that have the canonical one.";
+        Err(CompileError::refuse(RefusalKind::Unsupported, PLACE, reason).advising(advice))
+    };
+    let encoder = match vocabulary.encoder() {
+        Ok(encoder) => encoder,
+        Err(reason) => return unsupported(format!("it is not known how the tokenizer cuts texts: {reason}")),
+    };
+    if has_edges {
+        return unsupported("token edges have no canonical tokenization yet".to_owned());
+    }
+    let expanded = if dfa.has_calls() { Some(dfa.expand_calls(budget)?) } else { None };
+    let dfa: &Dfa = match &expanded {
+        None => dfa,
+        Some(Some(expanded)) => expanded,
+        Some(None) => {
+            return unsupported("rules that nest without end have no canonical tokenization yet".to_owned());
+        }
+    };
+    let Some(found) = canonical(dfa, vocabulary, &encoder, budget)? else {
+        let reason = "the tokenizer itself would write no text of it".to_owned();
+        return Err(CompileError::refuse(RefusalKind::Unspellable, PLACE, reason).advising(OTHER_VOCABULARY));
+    };
+    report
+        .enforced
+        .push(ReportEntry::whole(PLACE, "texts are cut into tokens as the tokenizer itself cuts them"));
+    if !encoder.only.is_empty() {
+        report.narrowed.push(ReportEntry::whole(PLACE, encoder.only));
+    }
+    let key = vocabulary.index_key(constraint);
+    let (text, options) = (constraint.text(), constraint.options_json());
+    let states = found.states.len();
+    budget.charge_bytes(
+        "writing the file",
+        (found.deltas.len() * 4 + states * 16 + found.rows.bytes() + text.len()) as u64,
+    )?;
+    let (bytes, artifact_digest) = write_index(&IndexParts {
+        key,
+        vocabulary_digest: vocabulary.digest(),
+        vocabulary_len: vocabulary.len(),
+        constraint_digest: constraint.digest(),
+        constraint_kind: constraint.kind(),
+        constraint_text: &text,
+        constraint_options: &options,
+        report: &report,
+        start: found.start,
+        byte_classes: &found.classes,
+        classes: checked_u32(found.stride),
+        row_of: &found.row_of,
+        deltas: &found.deltas,
+        states: &found.states,
+        rows: &found.rows,
+        row_computations: checked_u32(found.computed),
+        calls: None,
+        tokens: None,
+        canonical: Some(CanonicalPart { encoder: encoder.digest, borders: &found.borders }),
+    });
+    let stats = CompileStats {
+        states: checked_u32(states - 1),
+        rows: checked_u32(found.computed),
+        distinct_rows: checked_u32(found.rows.len()),
+        steps: budget.steps(),
+        bytes: budget.bytes(),
+    };
+    Ok(Compiled { key, artifact_digest, stats, bytes })
+}
+
 /// What a canonical index is written from.
-pub(crate) struct Canonical<'v> {
-    pub(crate) classes: [u8; 256],
-    pub(crate) stride: usize,
-    pub(crate) row_of: Vec<u32>,
-    pub(crate) deltas: Vec<i32>,
-    pub(crate) start: u32,
+struct Canonical<'v> {
+    classes: [u8; 256],
+    stride: usize,
+    row_of: Vec<u32>,
+    deltas: Vec<i32>,
+    start: u32,
     /// `[states]`: the row, where a token can end; and whether the text may end.
-    pub(crate) states: Vec<(Option<u32>, bool)>,
+    states: Vec<(Option<u32>, bool)>,
     /// `[states]`: the states behind the border of two tokens of a chunk, and of two chunks.
-    pub(crate) borders: Vec<[u32; 2]>,
-    pub(crate) rows: RowEncoder<'v>,
-    pub(crate) computed: usize,
+    borders: Vec<[u32; 2]>,
+    rows: RowEncoder<'v>,
+    computed: usize,
 }
 
 /// The parts of the index, or `None` if no text can be written in canonical form.
-pub(crate) fn canonical<'v>(
+fn canonical<'v>(
     dfa: &Dfa,
     vocabulary: &'v Vocabulary,
     encoder: &gobo_artifact::layout::Encoder<'_>,

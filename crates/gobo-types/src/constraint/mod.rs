@@ -13,9 +13,7 @@ mod regex;
 mod restore;
 mod schema_options;
 mod source;
-mod special_text;
-mod token_classes;
-mod tokenization;
+mod tokens;
 mod whitespace;
 
 use serde::{Deserialize, Serialize};
@@ -31,9 +29,9 @@ pub use schema_options::{
     SchemaOptions, Spelling,
 };
 pub use source::{GrammarDocument, MatchMode, Source};
-pub use special_text::{SpecialText, SpecialTextError};
-pub use token_classes::{IdRange, NamedClass, NamedClasses};
-pub use tokenization::{Tokenization, TokenizationError};
+pub use tokens::{
+    IdRange, NamedClass, NamedClasses, SpecialText, SpecialTextError, Tokenization, TokenizationError,
+};
 pub use whitespace::{Whitespace, WhitespaceError};
 
 /// How the text of a constraint relates to the decoded text.

@@ -1,9 +1,12 @@
 //! How a tokenizer cuts a text into tokens, as tables: which neighbours it would have merged ([`merges`]), and where chunks end, within which it
-//! merges ([`chunks`], from a [`pattern`]).
+//! merges ([`chunks`], from a [`pattern`] by [`places`]).
 
 mod chunks;
 mod merges;
 mod pattern;
+mod places;
+mod token_chunks;
+mod utf8;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -11,11 +14,12 @@ use gobo_artifact::layout::{EncoderRoot, NO_POSITION, WORD_ENDS};
 use gobo_artifact::write::EncoderParts;
 use gobo_types::TokenId;
 
-use self::chunks::{Chunks, TokenChunks};
+use self::chunks::Chunks;
 pub use self::merges::Merge;
 use self::merges::MergeTables;
 pub use self::pattern::PatternError;
-use crate::table::Token;
+use self::token_chunks::TokenChunks;
+use crate::token::Token;
 use crate::trie_order::count;
 
 /// How a byte-pair encoder cuts texts into tokens.

@@ -146,7 +146,8 @@ fn not_canonical(matcher: &Matcher, id: u32) -> String {
             shown(right),
             shown(last)
         ),
-        None => "the tokenizer would cut the text in another place, whatever follows".to_owned(),
+        None => "whatever follows, the tokenizer would merge it with that, or cut the text in another place"
+            .to_owned(),
     }
 }
 

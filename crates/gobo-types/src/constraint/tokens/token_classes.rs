@@ -182,7 +182,7 @@ impl NamedClasses {
     }
 
     /// The memory that they take.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         let ids = |class: &NamedClass| class.parts().map(|part| size_of_val(part.1)).sum::<usize>();
         self.iter().map(|(name, class)| name.len() + ids(class)).sum()
     }
