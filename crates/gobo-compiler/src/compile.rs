@@ -62,6 +62,9 @@ pub fn compile(
     options: &CompileOptions<'_>,
     budget: &Budget,
 ) -> Result<Compiled, CompileError> {
+    if !constraint.tokenization.is_any() {
+        return compile_canonical(vocabulary, constraint, lowered, budget);
+    }
     let tokens = match (&lowered.tokens, options.lettered) {
         (None, _) => None,
         (Some(classes), Some(lettered)) => Some((TokenRows::new(classes, vocabulary, budget)?, lettered)),
@@ -109,10 +112,6 @@ fn compile_with(
     let tokens = tokens.as_ref().map(|(tokens, _)| tokens);
     let mut report = lowered.report.clone();
     let Spelled { dfa, useful, needs_row } = spell(read, constraint, &lowered.dfa, &mut report, budget)?;
-    if !constraint.tokenization.is_any() {
-        let has_edges = tokens.is_some();
-        return compile_canonical(vocabulary, constraint, (&dfa, has_edges), report, budget);
-    }
     let root = read.root();
 
     // One row for all states that no token can tell apart.

@@ -12,7 +12,7 @@ use gobo_types::{Binding, CompileError, CompileLimits, Constraint, TokenId, Toke
 
 use crate::subject::compile_within;
 
-/// A small generator of numbers (Steele, Lea & Flood 2014, *SplitMix*).
+/// A small generator of numbers (Steele, Lea & Flood 2014, *`SplitMix`*).
 struct Random(u64);
 
 impl Random {

@@ -141,7 +141,7 @@ impl Readings {
                         let known = &mut at[from + length];
                         next.all().iter().for_each(|of| {
                             if !known.contains(of) {
-                                known.push(*of)
+                                known.push(*of);
                             }
                         });
                     }

@@ -33,7 +33,7 @@ impl JoinedRows {
         let rows = self.0.get_or_init(|| (0..ROWS).map(|_| RwLock::default()).collect());
         let place = &rows[left as usize % ROWS];
         let clear = |row: &mut [u32], joined: &[u32]| {
-            row.iter_mut().zip(joined).for_each(|(word, joined)| *word &= !joined)
+            row.iter_mut().zip(joined).for_each(|(word, joined)| *word &= !joined);
         };
         if let Ok(kept) = place.read()
             && let Some((_, joined)) = kept.as_ref().filter(|(id, _)| *id == left)

@@ -112,7 +112,7 @@ impl EncoderParts {
     }
 
     pub(super) fn write<'a>(&'a self, writer: &mut ArtifactWriter<'a>) {
-        writer.section(kinds::ENCODER, kinds::PLAIN, archive(&self.root).to_vec());
+        writer.section(kinds::ENCODER, kinds::PLAIN, archive(&self.root));
         if self.root.refused.is_empty() {
             self.sections().into_iter().for_each(|(kind, bytes)| writer.section(kind, kinds::PLAIN, bytes));
         }

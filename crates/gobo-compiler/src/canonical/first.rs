@@ -15,6 +15,7 @@
 //! decided as a whole.
 
 use std::collections::VecDeque;
+use std::collections::hash_map::Entry;
 
 use foldhash::{HashMap, HashMapExt};
 use gobo_artifact::layout::{Encoder, NO_CHUNK, Trie};
@@ -117,13 +118,12 @@ impl First {
             let (at, chunk) = product.pairs[state as usize];
             let begin = checked_u32(self.groups.len());
             if chunks.is_between(chunk) {
-                if !alike.contains_key(&at) {
-                    let found = self.alike(walk, at)?;
-                    alike.insert(at, found);
-                }
-                let of_state = &alike[&at];
+                let of_state = match alike.entry(at) {
+                    Entry::Occupied(known) => known.into_mut(),
+                    Entry::Vacant(new) => new.insert(self.alike(walk, at)?),
+                };
                 budget.charge_steps(PHASE, of_state.len() as u64)?;
-                for &Alike { to, class, is_whole, tokens } in of_state {
+                for &Alike { to, class, is_whole, tokens } in &*of_state {
                     if is_whole && !chunks.begins(chunk) {
                         continue;
                     }

@@ -11,18 +11,17 @@ use foldhash::{HashMap, HashMapExt};
 use gobo_artifact::Vocabulary;
 use gobo_artifact::layout::NO_STEP;
 use gobo_artifact::write::{CanonicalPart, IndexParts, RowEncoder, write_index};
-use gobo_automata::Dfa;
-use gobo_types::{Budget, CompileError, Constraint, RefusalKind, Report, ReportEntry, TokenId, checked_u32};
+use gobo_automata::{Dfa, Lowered};
+use gobo_types::{Budget, CompileError, Constraint, RefusalKind, ReportEntry, TokenId, checked_u32};
 
 use self::first::{First, Walk};
 use self::product::{DEAD, Product};
 use crate::compiled::{CompileStats, Compiled};
-use crate::spell::OTHER_VOCABULARY;
+use crate::spell::{OTHER_VOCABULARY, Spelled, spell};
 
 const PHASE: &str = "laying out rows";
 
-/// Compiles an index whose masks let through only what the tokenizer itself would write, from the automaton of what the vocabulary can write and
-/// whether it has token edges.
+/// Compiles an index whose masks let through only what the tokenizer itself would write.
 ///
 /// # Errors
 /// [`RefusalKind::Unsupported`] where it is not known what the tokenizer would write, and for constraints with calls or token edges;
@@ -30,8 +29,7 @@ const PHASE: &str = "laying out rows";
 pub(crate) fn compile_canonical(
     vocabulary: &Vocabulary,
     constraint: &Constraint,
-    (dfa, has_edges): (&Dfa, bool),
-    mut report: Report,
+    lowered: &Lowered,
     budget: &Budget,
 ) -> Result<Compiled, CompileError> {
     const PLACE: &str = "tokenization";
@@ -43,12 +41,14 @@ pub(crate) fn compile_canonical(
         Ok(encoder) => encoder,
         Err(reason) => return unsupported(format!("it is not known how the tokenizer cuts texts: {reason}")),
     };
-    if has_edges {
+    if lowered.tokens.is_some() {
         return unsupported("token edges have no canonical tokenization yet".to_owned());
     }
+    let mut report = lowered.report.clone();
+    let Spelled { dfa, .. } = spell(vocabulary, constraint, &lowered.dfa, &mut report, budget)?;
     let expanded = if dfa.has_calls() { Some(dfa.expand_calls(budget)?) } else { None };
     let dfa: &Dfa = match &expanded {
-        None => dfa,
+        None => &dfa,
         Some(Some(expanded)) => expanded,
         Some(None) => {
             return unsupported("rules that nest without end have no canonical tokenization yet".to_owned());

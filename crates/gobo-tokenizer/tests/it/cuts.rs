@@ -114,7 +114,7 @@ const PIECES: [&str; 100] = [
     "ǆ",
 ];
 
-/// A small generator of numbers (Steele, Lea & Flood 2014, *SplitMix*).
+/// A small generator of numbers (Steele, Lea & Flood 2014, *`SplitMix`*).
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {

@@ -73,7 +73,7 @@ impl Constraint {
         });
         let hasher = match self.tokenization {
             Tokenization::Any => hasher,
-            other => hasher.field("tokenization", other.name().as_bytes()),
+            Tokenization::Canonical => hasher.field("tokenization", self.tokenization.name().as_bytes()),
         };
         ConstraintDigest(hasher.finish())
     }

@@ -40,6 +40,9 @@ pub struct Merge {
     pub product: TokenId,
 }
 
+/// A token, and the encoding of its text.
+pub(crate) type Spelled = (TokenId, Vec<TokenId>);
+
 /// The tables of the merges of an encoder.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct MergeTables {
@@ -50,7 +53,7 @@ pub(crate) struct MergeTables {
     /// Token by token, and ascending by time.
     pub(crate) cuts: Vec<Cut>,
     /// The tokens whose texts are encoded as others, and these others.
-    pub(crate) spelled: Vec<(TokenId, Vec<TokenId>)>,
+    pub(crate) spelled: Vec<Spelled>,
 }
 
 /// Merges by their parts.
@@ -216,7 +219,7 @@ fn trees(
     ids: u32,
     symbols_of: impl Fn(TokenId, &mut Vec<TokenId>) -> bool,
     ranks: &Ranks,
-) -> (Vec<Option<Tree>>, Vec<(TokenId, Vec<TokenId>)>) {
+) -> (Vec<Option<Tree>>, Vec<Spelled>) {
     let mut others = Vec::new();
     let mut parts: Vec<Option<Option<(TokenId, TokenId)>>> = vec![None; ids as usize];
     let (mut spelled, mut symbols) = (Vec::new(), Vec::new());

@@ -78,7 +78,7 @@ impl BytePairEncoder {
     pub(crate) fn tables(&self, tokens: &[Token], sorted: &[TokenId]) -> Result<EncoderParts, EncoderError> {
         let literals: Vec<&[u8]> =
             self.literals.iter().filter_map(|&id| Some(tokens.get(id as usize)?.bytes.as_slice())).collect();
-        let mut merges = self.merge_tables(tokens)?;
+        let mut merges = self.merge_tables(tokens);
         let mut words = Vec::new();
         if self.has_whole_chunks {
             let is_literal: HashSet<TokenId> = self.literals.iter().copied().collect();
@@ -148,7 +148,7 @@ impl BytePairEncoder {
         all.join("; ")
     }
 
-    fn merge_tables(&self, tokens: &[Token]) -> Result<MergeTables, EncoderError> {
+    fn merge_tables(&self, tokens: &[Token]) -> MergeTables {
         let is_literal: HashSet<TokenId> = self.literals.iter().copied().collect();
         let is_taken = |id: TokenId| {
             let token = &tokens[id as usize];
@@ -170,7 +170,7 @@ impl BytePairEncoder {
                             .iter()
                             .all(|&byte| of_byte[usize::from(byte)].map(|id| out.push(id)).is_some())
                 };
-                Ok(MergeTables::new(ids, symbols, &self.merges))
+                MergeTables::new(ids, symbols, &self.merges)
             }
             Symbols::Chars { byte_tokens, .. } => {
                 let chars = chars_of(tokens, byte_tokens, is_taken);
@@ -191,7 +191,7 @@ impl BytePairEncoder {
                         text.chars().all(|char| chars.get(&char).map(|&id| out.push(id)).is_some())
                     })
                 };
-                Ok(MergeTables::new(ids, symbols, &self.merges))
+                MergeTables::new(ids, symbols, &self.merges)
             }
         }
     }

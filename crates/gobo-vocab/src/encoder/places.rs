@@ -64,10 +64,10 @@ impl Literals {
         let mut open = VecDeque::from([(0, 0)]);
         while let Some((at, suffix)) = open.pop_front() {
             is_whole[at] |= is_whole[suffix];
-            for atom in 0..count {
-                let of_suffix = if at == 0 { 0 } else { steps[suffix][atom] };
-                match steps[at][atom] {
-                    NONE => steps[at][atom] = of_suffix,
+            let of_suffix = if at == 0 { vec![0; count] } else { steps[suffix].clone() };
+            for (step, of_suffix) in steps[at].iter_mut().zip(of_suffix) {
+                match *step {
+                    NONE => *step = of_suffix,
                     next => open.push_back((next, of_suffix)),
                 }
             }

@@ -34,10 +34,6 @@ impl Blocks {
         let mut ends: BTreeMap<[u8; 64], usize> = BTreeMap::new();
         let mut middles: BTreeMap<[Option<usize>; 64], usize> = BTreeMap::new();
         let mut firsts: BTreeMap<[Option<usize>; 64], usize> = BTreeMap::new();
-        fn number<T: Ord>(of: &mut BTreeMap<T, usize>, block: T) -> usize {
-            let new = of.len();
-            *of.entry(block).or_insert(new)
-        }
         let mut atoms = Vec::with_capacity(0x11_0000);
         for &(first, last, atom) in &of_chars.ranges {
             atoms.extend((first..=last).map(|_| atom));
@@ -71,11 +67,6 @@ impl Blocks {
                 }
                 _ => Lead::None,
             });
-        }
-        fn in_order<T: Copy + Ord>(of: &BTreeMap<T, usize>) -> Vec<T> {
-            let mut all: Vec<(usize, T)> = of.iter().map(|(&block, &number)| (number, block)).collect();
-            all.sort_unstable_by_key(|&(number, _)| number);
-            all.into_iter().map(|(_, block)| block).collect()
         }
         Self { ends: in_order(&ends), middles: in_order(&middles), firsts: in_order(&firsts), leads }
     }
@@ -125,4 +116,17 @@ pub(super) fn classes(rows: &[[u16; 256]]) -> ([u8; 256], usize, Vec<u16>) {
 /// Limits keep the numbers of states below 2^16, but for those that are refused.
 pub(super) fn narrow(state: usize) -> u16 {
     u16::try_from(state).unwrap_or(u16::MAX)
+}
+
+/// The number of a block: a new one, if it is not known.
+fn number<T: Ord>(of: &mut BTreeMap<T, usize>, block: T) -> usize {
+    let new = of.len();
+    *of.entry(block).or_insert(new)
+}
+
+/// Blocks in the order of their numbers.
+fn in_order<T: Copy + Ord>(of: &BTreeMap<T, usize>) -> Vec<T> {
+    let mut all: Vec<(usize, T)> = of.iter().map(|(&block, &number)| (number, block)).collect();
+    all.sort_unstable_by_key(|&(number, _)| number);
+    all.into_iter().map(|(_, block)| block).collect()
 }

@@ -32,7 +32,6 @@ impl Tokenization {
     }
 
     /// Whether it is the default, under which keys and files are as if there were no other.
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it")]
     pub fn is_any(&self) -> bool {
         *self == Self::Any
     }
