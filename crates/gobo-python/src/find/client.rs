@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use gobo_lookup::{Found, LookupConfig, LookupError};
-use gobo_types::index_key;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
