@@ -9,7 +9,7 @@
 # skipped, so a run that was cut off is started again with the same words. Commit the records when all are made; then
 # `UPDATE=1 cargo test --workspace --test it -- records` writes their figures into README.md and docs/performance.md.
 #
-# Needs a Rust toolchain, valgrind (instructions), the data of GOBO_DATA or shared/data (table, recursion, grammars, tags, extensions, schema,
+# Needs a Rust toolchain, valgrind (instructions), the data of GOBO_DATA or shared/data (table, recursion, grammars, tags, extensions, canonical, schema,
 # vocabulary, python), and a machine with nothing else to do: the script waits for a load average below 0.5 before each part, for five minutes at
 # most.
 # The part `python` needs the folder that `.ci/engines/build` makes; GOBO_ENGINES names another than target/engines.
@@ -24,6 +24,7 @@ parts=(
   "grammars 10 grammars of whole languages, beside the peers"
   "tags 2 structural tags of 64 and 400 tools, beside the peers"
   "extensions 1 named extensions of patterns, prompts that end inside of a token, beside the peers"
+  "canonical 1 the tokenizer's own tokens, beside any tokens"
   "ambiguity 1 texts of 2,000 bytes that can be read in very many ways"
   "schema 30 the corpus of JSON Schemas, beside llguidance"
   "vocabulary 5 importing tokenizers, opening vocabularies"
@@ -132,7 +133,7 @@ for part in "${wanted[@]}"; do
   echo "· $part, $(date -u +%H:%M)"
   case $part in
     instructions) benches run --release --bin instructions -- --record ;;
-    table | recursion | grammars | tags | extensions | ambiguity | schema) benches run --release --bin "$part" -- --machine "$machine" >/dev/null ;;
+    table | recursion | grammars | tags | extensions | canonical | ambiguity | schema) benches run --release --bin "$part" -- --machine "$machine" >/dev/null ;;
     vocabulary)
       rm -rf "${CARGO_TARGET_DIR:-benches/target}/criterion"
       benches bench --bench vocabulary

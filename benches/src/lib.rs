@@ -5,6 +5,7 @@
 pub mod ambiguity;
 pub mod args;
 pub mod ask;
+pub mod canonical;
 pub mod cases;
 pub mod clock;
 pub mod compare;

@@ -269,15 +269,18 @@ impl Matcher {
     }
 
     /// Appends to `out` the tokens that must come next under a canonical index: as long as the text is not complete and only one token can
-    /// follow. Nothing under other indices, where each segmentation is allowed. O(row words) for each.
+    /// follow. Nothing under other indices, where each segmentation is allowed. At most one token for each state of the index; O(row words) for each.
     pub fn forced_tokens(&self, out: &mut Vec<TokenId>) {
         let (Some(canonical), Ok(tables)) = (&self.canonical, self.tables()) else { return };
         if self.state == ENDED {
             return;
         }
         let (mut now, mut words) = (canonical.now, vec![0; self.index.row_words()]);
-        while let Some(id) = now.forced(&tables, &mut words).filter(|&id| !self.binding.is_eos(id)) {
-            let Ok(next) = now.after(&tables, id) else { return };
+        for _ in 0..self.index.states() {
+            let forced = now.forced(&tables, &mut words).filter(|&id| !self.binding.is_eos(id));
+            let Some((id, next)) = forced.and_then(|id| Some((id, now.after(&tables, id).ok()?))) else {
+                return;
+            };
             out.push(id);
             now = next;
         }

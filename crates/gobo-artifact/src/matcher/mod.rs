@@ -62,7 +62,8 @@ pub const DEFAULT_MAX_ROLLBACK: usize = 256;
 /// A few words for each text; the index and its vocabulary are shared by all texts and threads. Under an index with
 /// calls a matcher also holds the stack, shared with those it can go back to. No method allocates once the stack has been
 /// as deep as it gets, except [`Self::new`], [`Clone::clone`] (which is the fork, O(depth)), [`Self::forced`] into its
-/// buffer, [`Self::fill_tree`], and [`Self::validate`] and [`Self::fill_chain`] where there is a stack.
+/// buffer, [`Self::forced_tokens`], [`Self::fill_tree`], [`Self::validate`] and [`Self::fill_chain`] where there is a stack, and [`Self::fill`]
+/// where a canonical index has several readings of a text or meets a token anew.
 ///
 /// Text is the concatenation of the bytes of the tokens taken, exactly; tokens that edges read stand in it as themselves. An EOS of the
 /// binding is allowed exactly where the text is complete, and ends it, unless an edge names it, which it may take too.

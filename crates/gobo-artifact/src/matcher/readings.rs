@@ -7,7 +7,7 @@
 
 use gobo_types::TokenId;
 
-use crate::layout::{DEAD, Encoder, MAX_READINGS, NO_TOKEN, WORD_ENDS};
+use crate::layout::{DEAD, Encoder, MAX_READINGS, NO_TOKEN, Row, WORD_ENDS};
 use crate::matcher::error::MatcherError;
 use crate::read::index::Index;
 use crate::read::vocabulary::Vocabulary;
@@ -162,32 +162,25 @@ impl Readings {
     }
 
     /// Writes the rows of all readings: `[row words]`. Returns whether they have no token.
+    #[inline]
     pub(super) fn fill(&self, tables: &Tables<'_>, words: &mut [u32]) -> Result<bool, MatcherError> {
-        let Tables { index, vocabulary, .. } = tables;
-        let row_of = |state: u32| index.row_number(state).and_then(|number| index.row(vocabulary, number));
+        match self.all() {
+            [only] => only.fill(tables, words),
+            _ => self.fill_all(tables, words),
+        }
+    }
+
+    /// [`Self::fill`] of several readings.
+    #[cold]
+    fn fill_all(&self, tables: &Tables<'_>, words: &mut [u32]) -> Result<bool, MatcherError> {
+        let mut other = vec![0; words.len()];
+        let mut is_empty = true;
         words.fill(0);
-        // Readings behind tokens have the same last one, so that it strikes once; only text that did not come as tokens has others.
-        for of_last in self.all().chunk_by(|one, other| one.last == other.last) {
-            let mut scratch = (of_last.len() < self.len).then(|| vec![0; words.len()]);
-            let target = scratch.as_deref_mut().unwrap_or(&mut *words);
-            for reading in of_last {
-                let [within, _] = reading.borders(index);
-                if row_of(within).is_some_and(|row| !row.unite(target)) {
-                    return Err(MatcherError::Corrupt { state: within });
-                }
-            }
-            vocabulary.strike(of_last[0].last, target);
-            if let Some(scratch) = scratch {
-                words.iter_mut().zip(&scratch).for_each(|(word, other)| *word |= other);
-            }
-        }
         for reading in self.all() {
-            let [_, marked] = reading.borders(index);
-            if row_of(marked).is_some_and(|row| !row.unite(words)) {
-                return Err(MatcherError::Corrupt { state: marked });
-            }
+            is_empty &= reading.fill(tables, &mut other)?;
+            words.iter_mut().zip(&other).for_each(|(word, other)| *word |= other);
         }
-        Ok(words.iter().all(|&word| word == 0))
+        Ok(is_empty)
     }
 
     /// The only token that may come next, if there is one and the text is not complete.
@@ -203,6 +196,39 @@ impl Readings {
 }
 
 impl Reading {
+    /// Writes the mask of one reading: `[row words]`. Returns whether it has no token.
+    #[inline]
+    fn fill(&self, tables: &Tables<'_>, words: &mut [u32]) -> Result<bool, MatcherError> {
+        let Tables { index, vocabulary, encoder } = tables;
+        let row_of = |state: u32| index.row_number(state).and_then(|number| index.row(vocabulary, number));
+        let [within, marked] = self.borders(index);
+        let is_empty = match row_of(within) {
+            None => {
+                words.fill(0);
+                true
+            }
+            Some(row) => {
+                if !row.write(words) {
+                    return Err(MatcherError::Corrupt { state: within });
+                }
+                // Of few words nothing has to be looked at but these.
+                let only = if let Row::Patched { base: None, patches } = row { Some(patches) } else { None };
+                vocabulary.strike(&encoder.merges, self.last, words, only);
+                match only {
+                    None => words.iter().all(|&word| word == 0),
+                    Some(patches) => {
+                        patches.iter().all(|&[at, _]| words.get(at as usize).is_none_or(|&word| word == 0))
+                    }
+                }
+            }
+        };
+        match row_of(marked) {
+            None => Ok(is_empty),
+            Some(row) if row.unite(words) => Ok(is_empty && row.is_empty()),
+            Some(_) => Err(MatcherError::Corrupt { state: marked }),
+        }
+    }
+
     /// The states behind the border of two tokens of a chunk, and of two chunks.
     #[inline]
     fn borders(&self, index: &Index) -> [u32; 2] {

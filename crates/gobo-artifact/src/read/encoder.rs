@@ -5,6 +5,7 @@ use gobo_types::{
 };
 
 use crate::layout::error::ArtifactError;
+use crate::layout::section as kinds;
 use crate::layout::vocabulary::encoder::{Chunks, Encoder, EncoderRoot, NO_CHUNK, WORD_ENDS, Words};
 use crate::layout::vocabulary::merges::{Merges, NO_POSITION, NO_TOKEN, SpineToken};
 use crate::read::vocabulary::Vocabulary;
@@ -73,13 +74,18 @@ impl Vocabulary {
         })
     }
 
-    /// Clears in `row`, `[row words]`, the tokens that the tokenizer would merge with a token before them. About a copy of a row, once
-    /// the tokens behind `left` have been asked for; O(cuts and their tokens) then, and where they are few.
+    /// Clears in `row`, `[row words]`, the tokens that the tokenizer would merge with a token before them; all its words but those that `only` names,
+    /// if it names some, are zero. About a copy of a row, once the tokens behind `left` have been asked for; O(cuts and their tokens) then, and where they are
+    /// few.
     #[inline]
-    pub fn strike(&self, left: TokenId, row: &mut [u32]) {
-        if let Ok(encoder) = self.encoder() {
-            self.joined.strike(&encoder.merges, left, row);
-        }
+    pub(crate) fn strike(
+        &self,
+        merges: &Merges<'_>,
+        left: TokenId,
+        row: &mut [u32],
+        only: Option<&[[u32; 2]]>,
+    ) {
+        self.joined.strike(merges, left, row, only);
     }
 
     /// The key of the index of a constraint over this vocabulary. O(length of the constraint).
@@ -107,6 +113,11 @@ impl Vocabulary {
             return Ok(());
         };
         let fault = |what: &str| Err(self.artifact.meaning(format!("the encoder: {what}")));
+        let sections = kinds::OF_ENCODER[1..].iter().map(|&kind| (kind, self.artifact.section_bytes(kind)));
+        let root = self.encoder_root().filter(|root| root.digest_of(sections).0 == root.digest);
+        if root.is_none() {
+            return fault("its digest is not that of its tables");
+        }
         let is_inverse = |(number, &id): (u32, &TokenId)| {
             id < self.len() && tokens[id as usize].position == number && !self.is_special(id)
         };

@@ -1,51 +1,76 @@
 //! Rows of the tokens that a token joins, for those that join many: kept in memory once they have been asked for.
 //!
 //! A token that ends in a space joins half of a vocabulary, and most tokens less than 1 % of it. The tokens in the cuts of one are cleared
-//! in a mask one by one where they are few, and else by a row, which is made at the first use. A fixed number of rows is kept, in places
-//! that the ids decide; of two tokens in one place the later one has it.
+//! in a mask one by one where they are few, and else by a row, which is made at the first use. A fixed number of rows is kept: where there is no more
+//! room, all make place.
 
-use std::sync::{OnceLock, RwLock};
+use std::collections::HashMap;
+use std::sync::RwLock;
 
 use gobo_types::TokenId;
 
 use crate::layout::Merges;
 
-/// Rows that are kept: with 200,000 ids, 25 KB each.
+/// Most rows that are kept: with 200,000 ids, 25 KB each.
 const ROWS: usize = 1024;
 
 /// From so many tokens on a row is made.
-const MANY: u32 = 256;
+const MANY: u32 = 64;
 
-/// The id and the words of a row.
-type JoinedRow = Option<(TokenId, Box<[u32]>)>;
-
-/// Rows of joined tokens.
+/// Rows of joined tokens, by the token before them.
 #[derive(Debug, Default)]
-pub(crate) struct JoinedRows(OnceLock<Box<[RwLock<JoinedRow>]>>);
+pub(crate) struct JoinedRows(RwLock<HashMap<TokenId, Box<[u32]>>>);
 
 impl JoinedRows {
-    /// Clears in `row` the tokens that `left` joins: `[row words]`.
-    pub(super) fn strike(&self, merges: &Merges<'_>, left: TokenId, row: &mut [u32]) {
-        let count: u32 = merges.cuts_after(left).map(|cut| cut.to.saturating_sub(cut.from)).sum();
-        if count < MANY {
-            return merges.strike(left, row);
-        }
-        let rows = self.0.get_or_init(|| (0..ROWS).map(|_| RwLock::default()).collect());
-        let place = &rows[left as usize % ROWS];
-        let clear = |row: &mut [u32], joined: &[u32]| {
-            row.iter_mut().zip(joined).for_each(|(word, joined)| *word &= !joined);
-        };
-        if let Ok(kept) = place.read()
-            && let Some((_, joined)) = kept.as_ref().filter(|(id, _)| *id == left)
+    /// Clears in `row` the tokens that `left` joins: `[row words]`. Where `only` names some words, the others are known to be zero.
+    #[inline]
+    pub(super) fn strike(
+        &self,
+        merges: &Merges<'_>,
+        left: TokenId,
+        row: &mut [u32],
+        only: Option<&[[u32; 2]]>,
+    ) {
+        if let Ok(kept) = self.0.read()
+            && let Some(joined) = kept.get(&left)
         {
-            return clear(row, joined);
+            return clear(row, joined, only);
+        }
+        self.strike_anew(merges, left, row, only);
+    }
+
+    #[cold]
+    fn strike_anew(&self, merges: &Merges<'_>, left: TokenId, row: &mut [u32], only: Option<&[[u32; 2]]>) {
+        let mut count = 0;
+        // Each cut has a token, so that few tokens are few cuts.
+        if merges.cuts_after(left).all(|cut| {
+            count += cut.to.saturating_sub(cut.from);
+            count < MANY
+        }) {
+            return merges.strike(left, row);
         }
         let mut free = vec![u32::MAX; row.len()];
         merges.strike(left, &mut free);
         let joined: Box<[u32]> = free.into_iter().map(|word| !word).collect();
-        clear(row, &joined);
-        if let Ok(mut kept) = place.write() {
-            *kept = Some((left, joined));
+        clear(row, &joined, only);
+        if let Ok(mut kept) = self.0.write() {
+            if kept.len() >= ROWS {
+                kept.clear();
+            }
+            kept.insert(left, joined);
+        }
+    }
+}
+
+fn clear(row: &mut [u32], joined: &[u32], only: Option<&[[u32; 2]]>) {
+    match only {
+        None => row.iter_mut().zip(joined).for_each(|(word, joined)| *word &= !joined),
+        Some(words) => {
+            for &[at, _] in words {
+                if let Some((word, joined)) = row.get_mut(at as usize).zip(joined.get(at as usize)) {
+                    *word &= !joined;
+                }
+            }
         }
     }
 }

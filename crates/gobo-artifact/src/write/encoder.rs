@@ -79,36 +79,7 @@ impl EncoderParts {
 
     /// The digest of the tables, and of what else decides how texts are cut. O(bytes).
     pub fn digest(&self) -> Digest {
-        let EncoderRoot {
-            refused: _,
-            digest: _,
-            only,
-            proper,
-            cuts,
-            chunk_states,
-            chunk_classes,
-            chunk_start,
-            chunk_between,
-            token_classes,
-            words,
-        } = &self.root;
-        let counts = [
-            *proper,
-            *cuts,
-            *chunk_states,
-            *chunk_classes,
-            *chunk_start,
-            *chunk_between,
-            *token_classes,
-            *words,
-        ];
-        let mut all = counts.as_bytes().to_vec();
-        for (kind, bytes) in self.sections() {
-            all.extend(kind.to_le_bytes());
-            all.extend(Digest::of(bytes).0);
-        }
-        all.extend(only.as_bytes());
-        Digest::of(&all)
+        self.root.digest_of(self.sections())
     }
 
     pub(super) fn write<'a>(&'a self, writer: &mut ArtifactWriter<'a>) {

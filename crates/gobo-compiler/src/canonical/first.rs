@@ -69,6 +69,8 @@ pub(super) struct Walk<'a> {
     pub(super) product: &'a Product,
     pub(super) encoder: &'a Encoder<'a>,
     pub(super) trie: Trie<'a>,
+    /// Highest id + 1.
+    pub(super) ids: usize,
     pub(super) budget: &'a Budget,
 }
 
@@ -153,6 +155,7 @@ impl First {
     /// The tokens from a state of the constraint, by where they lead and what they do to chunks.
     fn alike(&mut self, walk: &Walk<'_>, from: StateId) -> Result<Vec<Alike>, CompileError> {
         let Walk { dfa, encoder, trie, budget, .. } = walk;
+        let has_words = !encoder.words.is_empty();
         let mut found: Vec<Alike> = Vec::new();
         let mut lists: Vec<Vec<TokenId>> = Vec::new();
         let mut known: HashMap<(StateId, u16, bool), usize> = HashMap::new();
@@ -166,7 +169,7 @@ impl First {
                     let class = encoder.chunks.class_of(id);
                     // Tokens of class 0 are no encodings, or are within no chunk.
                     if class != 0 {
-                        let is_whole = encoder.merges.is_whole(id);
+                        let is_whole = has_words && encoder.merges.is_whole(id);
                         let number = *known.entry((to, class, is_whole)).or_insert_with(|| {
                             found.push(Alike { to, class, is_whole, tokens: (0, 0) });
                             lists.push(Vec::new());
@@ -275,6 +278,9 @@ impl First {
                 }
             }
         }
+        // Of each state the tokens that are live, counted, and a mark for each id.
+        let mut counts = vec![0_u64; product.len()];
+        let mut is_known = vec![false; walk.ids];
         let mut is_sure = product.ends.clone();
         let mut is_open = is_sure.clone();
         let mut open: VecDeque<u32> =
@@ -286,16 +292,23 @@ impl First {
                 let group = &self.groups[number as usize];
                 let Live::Some(before) = &group.live else { continue };
                 let (from, count) = (group.from, before.len());
-                let was_empty = self.tokens_of(from).next().is_none();
+                let was_empty = counts[from as usize] == 0;
                 let live = if is_sure[to as usize] {
                     Live::All
                 } else {
-                    match self.recheck(group, before, walk)? {
+                    let next = product.within[to as usize];
+                    match self.recheck(group, before, (next, counts[next as usize]), &mut is_known, walk)? {
                         live if live.len() == count => continue,
                         live if live.len() == self.all(group).len() => Live::All,
                         live => Live::Some(live),
                     }
                 };
+                let all = self.all(group).len();
+                let now = match &live {
+                    Live::All => all,
+                    Live::Some(live) => live.len(),
+                };
+                counts[from as usize] += (now - count) as u64;
                 self.groups[number as usize].live = live;
                 // More can follow at `from`: what leads to a border before it is looked at again.
                 for &state in &borders_to[from as usize] {
@@ -311,33 +324,39 @@ impl First {
         Ok(())
     }
 
-    /// The tokens of a group that are live by what can follow them within the chunk; `before` were so already.
+    /// The tokens of a group that are live by what can follow them within the chunk, First of `next`, which has so many tokens; `before` were so
+    /// already. `is_known` has a mark for each id, none of them set.
     fn recheck(
         &self,
         group: &Group,
         before: &[TokenId],
+        (next, follow): (u32, u64),
+        is_known: &mut [bool],
         walk: &Walk<'_>,
     ) -> Result<Vec<TokenId>, CompileError> {
-        let Walk { product, encoder, budget, .. } = walk;
+        let Walk { encoder, budget, .. } = walk;
         let mut live = before.to_vec();
-        let next = product.within[group.to as usize];
-        if next == DEAD || self.tokens_of(next).next().is_none() {
+        if next == DEAD || follow == 0 {
             return Ok(live);
         }
-        for &id in self.all(group) {
-            if before.contains(&id) {
-                continue;
-            }
-            let mut tests = 0;
-            let is_live = self.tokens_of(next).any(|follows| {
-                tests += 1;
-                !encoder.merges.joins(id, follows)
-            });
-            budget.charge_steps(PHASE, 1 + tests + before.len() as u64 / 8)?;
+        before.iter().for_each(|&id| is_known[id as usize] = true);
+        let mut tests = 0;
+        for &id in self.all(group).iter().filter(|&&id| !is_known[id as usize]) {
+            tests += 1;
+            // More can follow than it joins, or some token that it does not join is found.
+            let joined: u64 =
+                encoder.merges.cuts_after(id).map(|cut| u64::from(cut.to.saturating_sub(cut.from))).sum();
+            let is_live = joined < follow
+                || self.tokens_of(next).any(|follows| {
+                    tests += 1;
+                    !encoder.merges.joins(id, follows)
+                });
             if is_live {
                 live.push(id);
             }
         }
+        before.iter().for_each(|&id| is_known[id as usize] = false);
+        budget.charge_steps(PHASE, tests + before.len() as u64 / 8)?;
         Ok(live)
     }
 }

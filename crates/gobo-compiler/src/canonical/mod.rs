@@ -125,7 +125,14 @@ fn canonical<'v>(
     budget: &Budget,
 ) -> Result<Option<Canonical<'v>>, CompileError> {
     let product = Product::new(dfa, &encoder.chunks, budget)?;
-    let walk = Walk { dfa, product: &product, encoder, trie: vocabulary.trie(), budget };
+    let walk = Walk {
+        dfa,
+        product: &product,
+        encoder,
+        trie: vocabulary.trie(),
+        ids: vocabulary.len() as usize,
+        budget,
+    };
     let first = First::new(&walk)?;
     if let Some(word) = first.stuck_word(&walk, |id| vocabulary.bytes(id).to_vec())? {
         let word: Vec<u8> = word.iter().flat_map(|&id| vocabulary.bytes(id)).copied().collect();

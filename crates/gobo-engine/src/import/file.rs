@@ -93,14 +93,8 @@ impl ImportRequest {
         for id in 0..vocabulary.len() {
             table.insert(id, vocabulary.bytes(id).to_vec(), vocabulary.is_special(id)).map_err(refuse)?;
         }
-        // What no table says is taken as it was sent, if it is what its digest says; it has been checked for itself.
+        // What no table says is taken as it was sent: it has been checked for itself.
         let encoder = vocabulary.encoder_parts();
-        if encoder
-            .as_ref()
-            .is_some_and(|parts| parts.root.refused.is_empty() && parts.digest().0 != parts.root.digest)
-        {
-            return Err(EngineError::OtherBuild { vocabulary: self.vocabulary });
-        }
         let built = table.build_beside(encoder).map_err(refuse)?;
         if *built != *vocabulary.file_bytes() {
             return Err(EngineError::OtherBuild { vocabulary: self.vocabulary });

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use gobo_types::TokenId;
-use gobo_vocab::{Token, TokenTable};
+use gobo_vocab::{BytePairEncoder, Token, TokenTable};
 
 use super::folder::{AddedToken, ModelFolder};
 use crate::ImportError;
@@ -33,6 +33,16 @@ impl NamedTokens {
         // Changes nothing for an id that existed already.
         for (&id, token) in &new {
             table.insert(id, token.bytes.clone(), token.special).map_err(failed)?;
+        }
+        if let Some(encoder) = self.table.encoder() {
+            // What a configuration adds is cut out of texts before the model sees them, as what the tokenizer file adds.
+            let literals = new.iter().filter(|(_, token)| !token.special).map(|(&id, _)| id);
+            let with_added = |encoder: &BytePairEncoder| {
+                let mut encoder = encoder.clone();
+                encoder.literals.extend(literals);
+                encoder
+            };
+            table.set_encoder(encoder.map(with_added).map_err(str::to_owned));
         }
         self.names.extend(added.iter().map(|(&id, token)| (token.content.clone(), id)));
         self.names.sort_unstable_by(|(a, id_of_a), (b, id_of_b)| (id_of_a, a).cmp(&(id_of_b, b)));

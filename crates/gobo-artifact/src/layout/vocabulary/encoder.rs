@@ -3,7 +3,7 @@
 //! A text is cut into chunks, and merges happen within a chunk. Where a chunk ends is guessed between two tokens: by a mark, or by none. The automaton
 //! reads the bytes of a text with its marks, and accepts it if they stand where the tokenizer cuts.
 
-use gobo_types::TokenId;
+use gobo_types::{Digest, TokenId};
 
 use crate::layout::vocabulary::merges::Merges;
 
@@ -38,6 +38,42 @@ pub struct EncoderRoot {
     pub token_classes: u32,
     /// Edges of the trie of words.
     pub words: u32,
+}
+
+impl EncoderRoot {
+    /// The digest of the tables, by the number and the bytes of each section, and of what else decides how texts are cut. O(bytes).
+    pub(crate) fn digest_of<'a>(&self, sections: impl IntoIterator<Item = (u32, &'a [u8])>) -> Digest {
+        let Self {
+            refused: _,
+            digest: _,
+            only,
+            proper,
+            cuts,
+            chunk_states,
+            chunk_classes,
+            chunk_start,
+            chunk_between,
+            token_classes,
+            words,
+        } = self;
+        let counts = [
+            *proper,
+            *cuts,
+            *chunk_states,
+            *chunk_classes,
+            *chunk_start,
+            *chunk_between,
+            *token_classes,
+            *words,
+        ];
+        let mut all: Vec<u8> = counts.iter().flat_map(|count| count.to_le_bytes()).collect();
+        for (kind, bytes) in sections {
+            all.extend(kind.to_le_bytes());
+            all.extend(Digest::of(bytes).0);
+        }
+        all.extend(only.as_bytes());
+        Digest::of(&all)
+    }
 }
 
 /// The automaton of chunks.
@@ -139,6 +175,11 @@ pub struct Words<'a> {
 }
 
 impl Words<'_> {
+    /// Whether there is none. O(1).
+    pub fn is_empty(&self) -> bool {
+        self.edges.is_empty()
+    }
+
     /// The node behind a token, with [`WORD_ENDS`] where a word ends; `node` may have it, too. O(log edges).
     #[inline]
     pub fn next(&self, node: u32, token: TokenId) -> u32 {

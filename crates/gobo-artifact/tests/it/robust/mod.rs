@@ -2,6 +2,7 @@
 //! what is wrong with a header, and `verify` finds every change of content.
 
 mod damage;
+mod encoder;
 mod exits;
 mod files;
 mod header;

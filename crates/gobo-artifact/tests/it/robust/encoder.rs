@@ -1,0 +1,169 @@
+//! Vocabularies and indices whose tables of canonical tokens contradict themselves.
+
+use std::sync::Arc;
+
+use gobo_artifact::layout::section;
+use gobo_artifact::{Fault, Index, Matcher, MatcherError, Vocabulary};
+use gobo_compiler::{CompileOptions, compile};
+use gobo_types::{Binding, Budget, CompileLimits, Constraint, Digest, TokenId, Tokenization};
+use gobo_vocab::{BytePairEncoder, Merge, Symbols, TokenTable};
+use gobo_worker::lower;
+use proptest::prelude::*;
+
+use super::parts::{Parts, put_u32};
+
+/// Letters, a space, and words of them; `ba` is a whole chunk that no merges make.
+fn files() -> (Vec<u8>, Vec<u8>) {
+    let tokens = ["a", "b", " ", "ab", " a", " ab", "aa", "ba", "abab"];
+    let mut table = TokenTable::new();
+    for (id, token) in (0..).zip(tokens) {
+        table.insert(id, token.into(), false).unwrap();
+    }
+    let merge = |left, right, product| Merge { left, right, product };
+    let merges = [merge(0, 1, 3), merge(2, 0, 4), merge(2, 3, 5), merge(0, 0, 6), merge(3, 3, 8)];
+    table.set_encoder(Ok(BytePairEncoder {
+        merges: (0..).zip(merges).collect(),
+        symbols: Symbols::Bytes,
+        pattern: Some(r" ?[a-z]+|(?s:.)".into()),
+        has_whole_chunks: true,
+        literals: Vec::new(),
+        only: None,
+    }));
+    let vocabulary_file = table.build().unwrap().to_vec();
+    let vocabulary = Vocabulary::from_bytes(&vocabulary_file).unwrap();
+    vocabulary.verify().unwrap();
+    let constraint = Constraint::regex("[ab ]*").cut(Tokenization::Canonical);
+    let budget = Budget::new(CompileLimits::default());
+    let lowered = lower(&constraint, &budget).unwrap();
+    let compiled = compile(&vocabulary, &constraint, &lowered, &CompileOptions::default(), &budget).unwrap();
+    (vocabulary_file, compiled.bytes().to_vec())
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "compared with what `Parts::fault` returns")]
+fn meaning(what: &str) -> Option<Fault> {
+    Some(Fault::Meaning { what: what.into() })
+}
+
+/// The tables with another word, and the digest that they have then.
+fn with_word(vocabulary: &[u8], kind: u32, word: usize, value: u32) -> Parts {
+    let mut parts = Parts::of(vocabulary).with_word(kind, word, value);
+    sign(&mut parts);
+    parts
+}
+
+/// Makes the digest of the tables right, wherever the root has it.
+fn sign(parts: &mut Parts) {
+    let Ok(vocabulary) = Vocabulary::from_bytes(&parts.file()) else { return };
+    let Some(tables) = vocabulary.encoder_parts() else { return };
+    let (old, new): ([u8; 32], Digest) = (tables.root.digest, tables.digest());
+    let root = parts.section(section::ENCODER);
+    let at = root.windows(32).position(|window| window == old).unwrap();
+    root[at..at + 32].copy_from_slice(&new.0);
+}
+
+#[test]
+fn tables_that_contradict_themselves_are_found() {
+    let (vocabulary, index) = files();
+    assert_eq!(Parts::of(&vocabulary).fault(), None);
+    assert_eq!(Parts::of(&index).fault(), None);
+    for &kind in section::OF_ENCODER {
+        let mut parts = Parts::of(&vocabulary);
+        parts.sections.retain(|(of, ..)| *of != kind);
+        assert!(parts.fault().is_some(), "without section {kind}");
+    }
+    let unsigned = Parts::of(&vocabulary).with_word(section::MERGE_CUTS, 0, 9).fault();
+    assert_eq!(unsigned, meaning("the encoder: its digest is not that of its tables"));
+    let word = |kind, word, value| with_word(&vocabulary, kind, word, value).fault();
+    let numbers = meaning("the encoder: numbers and ids of proper tokens are not each other's");
+    assert_eq!(word(section::MERGE_ORDER, 0, 7), numbers);
+    assert_eq!(word(section::MERGE_ORDER, 0, u32::MAX), numbers);
+    assert_eq!(word(section::MERGE_TOKENS, 2, 3), numbers);
+    // A right part that is none would make a spine without end.
+    let part = meaning("the encoder: a right part is no end of its token");
+    for right in [0, 3, 7, 99] {
+        assert_eq!(word(section::MERGE_TOKENS, 4 * 3, right), part, "{right}");
+    }
+    let cuts = meaning("the encoder: cuts do not lie one after the other");
+    assert_eq!(word(section::MERGE_TOKENS, 3, 1), cuts);
+    assert_eq!(word(section::MERGE_TOKENS, 4 * 9 + 3, 99), cuts);
+    let beyond = meaning("the encoder: the cuts of a token are out of order or beyond the proper tokens");
+    assert_eq!(word(section::MERGE_CUTS, 2, 99), beyond);
+    assert_eq!(word(section::MERGE_CUTS, 1, 8), beyond);
+    let chunks = meaning("the encoder: the automaton of chunks leads out of itself");
+    assert_eq!(word(section::CHUNK_CLASSES, 0, u32::MAX), chunks);
+    assert_eq!(word(section::CHUNK_STEPS, 0, 1), chunks);
+    assert_eq!(word(section::CHUNK_STATES, 2, u32::MAX), chunks);
+    let elsewhere = meaning("the encoder: a token leads on elsewhere than its class");
+    assert_eq!(word(section::TOKEN_CHUNKS, 0, 0), elsewhere);
+    let trie = meaning("the encoder: the words that are whole chunks are no trie");
+    assert_eq!(word(section::WORDS, 0, 9), trie);
+    assert_eq!(word(section::WORDS, 1, 99), trie);
+    let states = Index::from_bytes(&index).unwrap().states();
+    for (at, value) in [(2, states), (3, u32::MAX)] {
+        let fault = Parts::of(&index).with_word(section::BORDERS, at, value).fault();
+        assert_eq!(fault, meaning("a border behind state 1 leads to no row"));
+    }
+    let mut parts = Parts::of(&index);
+    parts.sections.retain(|(kind, ..)| !section::OF_CANONICAL.contains(kind));
+    assert!(parts.fault().is_some());
+}
+
+#[test]
+fn an_index_goes_with_its_encoder_alone() {
+    let (vocabulary, index) = files();
+    let index = Arc::new(Index::from_bytes(&index).unwrap());
+    let binding = Binding::new(vec![], 9);
+    let same = Arc::new(Vocabulary::from_bytes(&vocabulary).unwrap());
+    assert!(Matcher::new(Arc::clone(&index), same, &binding).is_ok());
+    let other = with_word(&vocabulary, section::MERGE_CUTS, 0, 9).file();
+    let mut without = Parts::of(&vocabulary);
+    without.sections.retain(|(kind, ..)| !section::OF_ENCODER.contains(kind));
+    for file in [other, without.file()] {
+        let vocabulary = Arc::new(Vocabulary::from_bytes(&file).unwrap());
+        let error = Matcher::new(Arc::clone(&index), vocabulary, &binding).unwrap_err();
+        assert!(matches!(error, MatcherError::OtherEncoder { .. }), "{error}");
+    }
+}
+
+proptest! {
+    /// Whatever the tables say, a matcher answers, and soon.
+    #[test]
+    fn a_matcher_over_any_tables_ends(
+        changes in prop::collection::vec((0_usize..11, any::<prop::sample::Index>(), any::<u32>()), 1..6),
+        tokens in prop::collection::vec(0_u32..10, 0..12),
+    ) {
+        let (vocabulary, index) = files();
+        let (mut vocabulary, mut index) = (Parts::of(&vocabulary), Parts::of(&index));
+        for (kind, at, value) in changes {
+            let of_encoder = section::OF_ENCODER.get(kind + 1);
+            let (parts, kind) = of_encoder.map_or((&mut index, section::BORDERS), |&kind| (&mut vocabulary, kind));
+            let bytes = parts.section(kind);
+            let at = at.index(bytes.len() / 4);
+            // Small numbers name something more often.
+            put_u32(bytes, 4 * at, if value % 3 == 0 { value } else { value % 16 });
+        }
+        sign(&mut vocabulary);
+        let (Ok(vocabulary), Ok(mut index)) = (Vocabulary::from_bytes(&vocabulary.file()), Ok::<_, ()>(index)) else {
+            return Ok(());
+        };
+        let _ = vocabulary.verify();
+        let digest = vocabulary.encoder().map_or([0; 32], |encoder| encoder.digest);
+        index.section(section::ENCODER_DIGEST).copy_from_slice(&digest);
+        let Ok(index) = Index::from_bytes(&index.file()) else { return Ok(()) };
+        let binding = Binding::new(vec![8], 9);
+        let Ok(mut matcher) = Matcher::new(Arc::new(index), Arc::new(vocabulary), &binding) else {
+            return Ok(());
+        };
+        let mut mask = vec![0; matcher.mask_words()];
+        let mut run: Vec<TokenId> = Vec::new();
+        for id in tokens {
+            let _ = matcher.fill(&mut mask);
+            let _ = (matcher.allows(id), matcher.merge_before(id), matcher.is_complete());
+            let _ = matcher.advance(id);
+        }
+        matcher.forced_tokens(&mut run);
+        matcher.forced(&mut Vec::new());
+        let _ = matcher.advance_bytes(b"ab ab");
+        let _ = matcher.rollback(1);
+    }
+}
