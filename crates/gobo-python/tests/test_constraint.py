@@ -61,6 +61,7 @@ def test_constraints_are_equal_by_what_they_allow():
         gobo.Constraint.regex("a").naming({"A": {"begin": [1]}}),
         gobo.Constraint.regex("a").naming({"A": {"begin": [2]}}),
         gobo.Constraint.regex("a").stopping(["b", "c"]),
+        gobo.Constraint.regex("a").cut("canonical"),
         gobo.Constraint.json(whitespace="flexible:3"),
         gobo.Constraint.structural_tag({"type": "any_text"}),
         gobo.Constraint.structural_tag({"type": "any_text"}, special_text="token"),

@@ -283,3 +283,17 @@ def test_whole_texts(index_of):
         matcher.reset()
         assert matcher.accept_tokens(tokens_of(text)) is is_valid, text
         assert not is_valid or matcher.is_completed()
+
+
+def test_canonical_tokens(client, vocabulary, gpt2):
+    constraint = gobo.Constraint.choice(["Diablo", "Diablo II"])
+    assert client.get(gpt2, constraint).matcher().forced_tokens() == []
+    matcher = client.get(gpt2, constraint.cut("canonical")).matcher()
+    tokens = matcher.forced_tokens()
+    assert b"".join(gpt2.token_bytes(token) for token in tokens) == matcher.forced() == b"Diablo"
+    assert matcher.accept_tokens(tokens) and matcher.is_completed() and not matcher.accept_token(ord("D"))
+    with pytest.raises(gobo.InvalidError):
+        constraint.cut("mine")
+    # Nobody knows the merges of a table in memory.
+    with pytest.raises(gobo.RefusedError, match="without the merges"):
+        client.get(vocabulary, constraint.cut("canonical"))

@@ -300,6 +300,14 @@ impl PyMatcher {
         self.state().matcher.forced_token()
     }
 
+    /// The tokens that must come next where texts are cut as the tokenizer cuts them (`Constraint.cut("canonical")`); empty where there is a choice, where
+    /// the text may end, and for other constraints.
+    fn forced_tokens(&self) -> Vec<u32> {
+        let mut tokens = Vec::new();
+        self.state().matcher.forced_tokens(&mut tokens);
+        tokens
+    }
+
     /// The bytes that must come next, whatever tokens they are made of; empty where there is a choice, and before a token edge.
     fn forced<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         let mut bytes = Vec::new();
