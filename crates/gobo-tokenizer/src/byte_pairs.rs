@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use gobo_types::TokenId;
-use gobo_vocab::{BytePairEncoder, Merge, Symbols, Token};
+use gobo_vocab::{BytePairEncoder, MAX_MERGED_BYTES, Merge, Symbols, Token};
 
 /// The encoder of tokens whose ids are in the order of their ranks. A chunk that is a token is that token. O(bytes).
 pub(crate) fn of_ranks(tokens: &[Token], pattern: Option<String>) -> BytePairEncoder {
@@ -12,7 +12,8 @@ pub(crate) fn of_ranks(tokens: &[Token], pattern: Option<String>) -> BytePairEnc
     let id_of: HashMap<&[u8], TokenId, foldhash::fast::FixedState> =
         ordinary().map(|(id, token)| (token.bytes.as_slice(), id)).collect();
     let mut merges = Vec::new();
-    for (product, token) in ordinary() {
+    // With a longer one there are no tables, and the splits of each are many.
+    for (product, token) in ordinary().filter(|(_, token)| token.bytes.len() <= MAX_MERGED_BYTES) {
         for at in 1..token.bytes.len() {
             let (left, right) = token.bytes.split_at(at);
             if let (Some(&left), Some(&right)) = (id_of.get(left), id_of.get(right)) {

@@ -10,6 +10,6 @@ mod trie_builder;
 mod trie_order;
 mod vocabulary_file;
 
-pub use encoder::{BytePairEncoder, EncoderError, Merge, PatternError, Symbols};
+pub use encoder::{BytePairEncoder, EncoderError, MAX_MERGED_BYTES, Merge, PatternError, Symbols};
 pub use table::{MAX_TOKEN_BYTES, MAX_VOCABULARY_LEN, TokenTable, VocabError};
 pub use token::Token;

@@ -21,7 +21,7 @@ pub use index::states::DEAD;
 pub use index::transitions::NO_STEP;
 pub use kind::ArtifactKind;
 pub use vocabulary::encoder::{
-    Chunks, Encoder, EncoderRoot, MAX_READINGS, NO_CHUNK, NO_WORD, WORD_ENDS, Words,
+    Chunks, Encoder, EncoderRoot, MAX_CHUNK_STEPS, MAX_READINGS, NO_CHUNK, NO_WORD, WORD_ENDS, Words,
 };
 pub use vocabulary::merges::{Cut, Merges, NO_POSITION, NO_TOKEN, SpineToken};
 pub use vocabulary::root::VocabularyRoot;

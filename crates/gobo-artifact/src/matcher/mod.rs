@@ -263,7 +263,7 @@ impl Matcher {
     /// The automaton's state, the first of several under an ambiguous index; `None` once the text has ended. O(1).
     pub fn state(&self) -> Option<u32> {
         let state = match (&self.configurations, &self.canonical) {
-            (Some(all), _) => all.now()[0].state,
+            (Some(all), _) => all.now().first().map_or(DEAD, |at| at.state),
             (None, Some(canonical)) => canonical.now.all()[0].state,
             (None, None) => self.state,
         };

@@ -6,7 +6,9 @@ use gobo_types::{
 
 use crate::layout::error::ArtifactError;
 use crate::layout::section as kinds;
-use crate::layout::vocabulary::encoder::{Chunks, Encoder, EncoderRoot, NO_CHUNK, WORD_ENDS, Words};
+use crate::layout::vocabulary::encoder::{
+    Chunks, Encoder, EncoderRoot, MAX_CHUNK_STEPS, NO_CHUNK, WORD_ENDS, Words,
+};
 use crate::layout::vocabulary::merges::{Merges, NO_POSITION, NO_TOKEN, SpineToken};
 use crate::read::vocabulary::Vocabulary;
 #[cfg(feature = "write")]
@@ -164,6 +166,10 @@ impl Vocabulary {
             || chunks.states[0] != [0; 4]
         {
             return fault("the automaton of chunks leads out of itself");
+        }
+        let bytes: u64 = order.iter().map(|&id| self.bytes(id).len() as u64).sum();
+        if bytes * chunks.between as u64 > MAX_CHUNK_STEPS {
+            return fault("its tokens and states are too many to be looked at");
         }
         for &id in order {
             let class = chunks.class_of(id);

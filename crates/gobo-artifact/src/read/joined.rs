@@ -50,7 +50,7 @@ impl JoinedRows {
             return merges.strike(left, row);
         }
         let mut free = vec![u32::MAX; row.len()];
-        merges.strike(left, &mut free);
+        merges.strike_once(left, &mut free);
         let joined: Box<[u32]> = free.into_iter().map(|word| !word).collect();
         clear(row, &joined, only);
         if let Ok(mut kept) = self.0.write() {

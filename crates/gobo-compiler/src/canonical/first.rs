@@ -238,7 +238,7 @@ impl First {
             }
             for (spelling, bytes) in &spellings {
                 let mut at = state;
-                let mut tokens = 0;
+                let (mut tokens, mut tests) = (0, 0);
                 for (token, bytes) in spelling.iter().zip(bytes) {
                     tokens += 1;
                     at = bytes
@@ -249,14 +249,18 @@ impl First {
                     }
                     let is_last = tokens == spelling.len() as u64;
                     let next = product.within[at as usize];
-                    let goes_on =
-                        || self.tokens_of(next).any(|follows| !encoder.merges.joins(*token, follows));
+                    let mut goes_on = || {
+                        self.tokens_of(next).any(|follows| {
+                            tests += 1;
+                            !encoder.merges.joins(*token, follows)
+                        })
+                    };
                     if is_last && (next == DEAD || !goes_on()) {
                         return Ok(Some(spelling.clone()));
                     }
                     at = next;
                 }
-                budget.charge_steps(PHASE, tokens)?;
+                budget.charge_steps(PHASE, tokens + tests)?;
             }
         }
         Ok(None)
@@ -357,6 +361,7 @@ impl First {
         }
         before.iter().for_each(|&id| is_known[id as usize] = false);
         budget.charge_steps(PHASE, tests + before.len() as u64 / 8)?;
+        budget.charge_bytes(PHASE, (live.len() - before.len()) as u64 * 4)?;
         Ok(live)
     }
 }

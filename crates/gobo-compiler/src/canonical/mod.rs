@@ -58,11 +58,15 @@ pub(crate) fn compile_canonical(
         let reason = "the tokenizer itself would write no text of it".to_owned();
         return Err(CompileError::refuse(RefusalKind::Unspellable, PLACE, reason).advising(OTHER_VOCABULARY));
     };
-    report
-        .enforced
-        .push(ReportEntry::whole(PLACE, "texts are cut into tokens as the tokenizer itself cuts them"));
+    let exactly = "texts are cut into tokens as the tokenizer itself cuts them";
+    let exactly = if encoder.only.is_empty() {
+        exactly.to_owned()
+    } else {
+        format!("{exactly}, of texts {}", encoder.only)
+    };
+    report.enforced.push(ReportEntry::whole(PLACE, exactly));
     if !encoder.only.is_empty() {
-        report.narrowed.push(ReportEntry::whole(PLACE, encoder.only));
+        report.narrowed.push(ReportEntry::whole(PLACE, format!("exact of texts {}", encoder.only)));
     }
     let key = vocabulary.index_key(constraint);
     let (text, options) = (constraint.text(), constraint.options_json());

@@ -122,6 +122,8 @@ pub(crate) fn read(path: &Path, text: &str) -> Result<NamedTokens, ImportError> 
 /// How a BPE model cuts texts, beside its merges.
 struct Cuts {
     pattern: Option<String>,
+    /// Whether bytes spell the characters that have no token; else they are the unknown token.
+    has_byte_fallback: bool,
     is_composing: bool,
     has_whole_chunks: bool,
 }
@@ -137,6 +139,11 @@ impl Cuts {
     ) -> Result<BytePairEncoder, UnknownStep> {
         let symbols = match spelling {
             Spelling::ByteLevel => Symbols::Bytes,
+            Spelling::Marked { .. } if !self.has_byte_fallback => {
+                return Err(
+                    "characters without a token are not spelled by bytes (byte_fallback is off)".into()
+                );
+            }
             Spelling::Marked { space_mark, .. } => {
                 let byte_tokens = (0..=u8::MAX).map(|byte| ids.get(&format!("<0x{byte:02X}>"))).collect();
                 Symbols::Chars { byte_tokens, space_mark: *space_mark }
@@ -173,7 +180,8 @@ impl TokenizerJson<'_> {
         }
         let is_composing = self.normalizer.as_ref().map_or(Ok(false), Component::composes)?;
         let has_whole_chunks = self.model.ignore_merges == Some(true);
-        Ok(Cuts { pattern: patterns.pop(), is_composing, has_whole_chunks })
+        let has_byte_fallback = self.model.byte_fallback == Some(true);
+        Ok(Cuts { pattern: patterns.pop(), has_byte_fallback, is_composing, has_whole_chunks })
     }
 
     /// The name of the kind and its spelling, else the name of a kind that is not supported.

@@ -22,6 +22,9 @@ use self::token_chunks::TokenChunks;
 use crate::token::Token;
 use crate::trie_order::count;
 
+/// Longest token whose merges are looked at; the longest in use have 128 bytes.
+pub const MAX_MERGED_BYTES: usize = 256;
+
 /// How a byte-pair encoder cuts texts into tokens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BytePairEncoder {
@@ -68,6 +71,14 @@ pub enum EncoderError {
         /// The first one, lossily as text.
         first: String,
     },
+    /// A token is longer than merges are looked at.
+    #[error("a token has {given} bytes, the limit of canonical tokenization is {limit}")]
+    LongToken {
+        /// Its length in bytes.
+        given: usize,
+        /// The limit.
+        limit: usize,
+    },
     /// Tokens are cut out of a text before it is one of characters.
     #[error("it cuts {0:?} out of texts and has no pattern")]
     Literals(String),
@@ -78,6 +89,12 @@ impl BytePairEncoder {
     pub(crate) fn tables(&self, tokens: &[Token], sorted: &[TokenId]) -> Result<EncoderParts, EncoderError> {
         let literals: Vec<&[u8]> =
             self.literals.iter().filter_map(|&id| Some(tokens.get(id as usize)?.bytes.as_slice())).collect();
+        // The square of a length is a step of the work for each token.
+        let longest =
+            tokens.iter().filter(|token| !token.special).map(|token| token.bytes.len()).max().unwrap_or(0);
+        if longest > MAX_MERGED_BYTES {
+            return Err(EncoderError::LongToken { given: longest, limit: MAX_MERGED_BYTES });
+        }
         let mut merges = self.merge_tables(tokens);
         let mut words = Vec::new();
         if self.has_whole_chunks {

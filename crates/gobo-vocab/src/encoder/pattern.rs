@@ -12,7 +12,10 @@ use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Hir, HirKind};
 const MAX_ATOMS: usize = 64;
 
 /// Most states of a pattern; those in use have about 60.
-const MAX_STATES: usize = 4_096;
+const MAX_STATES: usize = 512;
+
+/// Longest pattern in bytes; those in use have some hundred.
+const MAX_BYTES: usize = 4_096;
 
 /// Why a pattern is not taken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -75,6 +78,9 @@ enum Ending {
 impl Pattern {
     /// The pattern of a text; `literals` are texts whose characters have to be told apart, too.
     pub(super) fn new(text: &str, literals: &[&str]) -> Result<Self, PatternError> {
+        if text.len() > MAX_BYTES {
+            return Err(PatternError::TooLarge { what: "bytes", limit: MAX_BYTES });
+        }
         let mut alternatives = Vec::new();
         for part in alternatives_of(text)? {
             let (body, ending) = match (part.strip_suffix(r"(?!\S)"), part.strip_suffix('$')) {
@@ -134,6 +140,13 @@ impl Pattern {
 
 impl Atoms {
     fn new(sets: &[ClassUnicode]) -> Result<Self, PatternError> {
+        // Most classes stand in a pattern several times.
+        let mut sets = sets.to_vec();
+        let bounds = |set: &ClassUnicode| -> Vec<(char, char)> {
+            set.ranges().iter().map(|range| (range.start(), range.end())).collect()
+        };
+        sets.sort_by_cached_key(bounds);
+        sets.dedup();
         let mut starts = vec![0_u32, 0x11_0000];
         for range in sets.iter().flat_map(ClassUnicode::ranges) {
             starts.extend([u32::from(range.start()), u32::from(range.end()) + 1]);
@@ -145,6 +158,9 @@ impl Atoms {
         for bounds in starts.windows(2) {
             let signature: Vec<bool> = sets.iter().map(|set| has(set, bounds[0])).collect();
             let next = of.len();
+            if next > MAX_ATOMS {
+                break;
+            }
             let atom = *of.entry(signature).or_insert(u8::try_from(next).unwrap_or(u8::MAX));
             match ranges.last_mut() {
                 Some(last) if last.2 == atom => last.1 = bounds[1] - 1,

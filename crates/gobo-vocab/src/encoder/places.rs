@@ -11,6 +11,10 @@ const MAX_OPEN: usize = gobo_artifact::layout::MAX_READINGS / 2;
 /// Most states of the automaton, and of the one over bytes; those of known pre-tokenizers have some thousand.
 pub(super) const MAX_STATES: usize = 30_000;
 
+/// Most states between characters before equal ones are merged; those of known pre-tokenizers have less than a hundred, times the texts that they cut
+/// out first.
+const MAX_PLACES: usize = 4_096;
+
 /// A state between two characters.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 struct Place {
@@ -171,8 +175,8 @@ impl OfChars {
             all.marked.push(number_of(place.marked(pattern, &fresh)));
             all.ends.push(place.may_end(pattern));
             all.begins.push(!place.is_within);
-            if places.len() > MAX_STATES {
-                return Err(PatternError::TooLarge { what: "states between characters", limit: MAX_STATES });
+            if places.len() > MAX_PLACES {
+                return Err(PatternError::TooLarge { what: "states between characters", limit: MAX_PLACES });
             }
             at += 1;
         }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use gobo_artifact::layout::MAX_CHUNK_STEPS;
 use gobo_types::TokenId;
 
 use super::chunks::Chunks;
@@ -34,8 +35,13 @@ impl TokenChunks {
         let mut known: HashMap<Vec<u16>, u16> = HashMap::from([(vec![DEAD; between], 0)]);
         // The states after each beginning of the token at hand, and its bytes.
         let mut path: Vec<Vec<u16>> = vec![(0..between).map(narrow).collect()];
-        let mut before: &[u8] = &[];
+        let (mut before, mut steps): (&[u8], u64) = (&[], 0);
         for (id, bytes) in sorted {
+            steps += bytes.len() as u64 * between as u64;
+            if steps > MAX_CHUNK_STEPS {
+                // In millions of steps.
+                return Err(PatternError::TooLarge { what: "million steps over its tokens", limit: 1_000 });
+            }
             let shared = before.iter().zip(bytes).take_while(|(one, other)| one == other).count();
             path.truncate(shared + 1);
             for &byte in &bytes[shared..] {

@@ -13,6 +13,9 @@ pub const NO_CHUNK: u16 = 0;
 /// Most ways to put marks into a text that are open at once. Known pre-tokenizers have two or three, and more than half as many are refused.
 pub const MAX_READINGS: usize = 8;
 
+/// Most bytes of tokens times states between characters: what it takes to look at all of them. Tables in use need some hundred million.
+pub const MAX_CHUNK_STEPS: u64 = 1_000_000_000;
+
 /// The root of the tables of an encoder.
 #[derive(Debug, Clone, PartialEq, Eq, rkyv::Archive, rkyv::Serialize, rkyv::Deserialize)]
 pub struct EncoderRoot {

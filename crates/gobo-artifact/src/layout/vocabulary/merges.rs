@@ -120,13 +120,26 @@ impl<'a> Merges<'a> {
         self.order.get(cut.from as usize..cut.to as usize).unwrap_or_default()
     }
 
-    /// Clears in `row` the tokens that may not follow `left`: `[row words]`. O(tokens in the cuts).
+    /// Clears in `row` the tokens that may not follow `left`: `[row words]`. O(tokens in the cuts), each as often as it is in one.
     pub fn strike(&self, left: TokenId, row: &mut [u32]) {
-        for cut in self.cuts_after(left) {
-            for &id in self.ids(cut) {
-                if let Some(word) = row.get_mut((id >> 5) as usize) {
-                    *word &= !(1 << (id & 31));
-                }
+        self.cuts_after(left).for_each(|cut| self.clear(cut, row));
+    }
+
+    /// The same, each token once: the cuts of a damaged file may overlap without measure. O(cuts × log cuts + ids), and memory for the cuts.
+    pub(crate) fn strike_once(&self, left: TokenId, row: &mut [u32]) {
+        let mut cuts: Vec<Cut> = self.cuts_after(left).collect();
+        cuts.sort_unstable_by_key(|cut| cut.from);
+        let mut done = 0;
+        for cut in cuts {
+            self.clear(Cut { from: cut.from.max(done), ..cut }, row);
+            done = done.max(cut.to);
+        }
+    }
+
+    fn clear(&self, cut: Cut, row: &mut [u32]) {
+        for &id in self.ids(cut) {
+            if let Some(word) = row.get_mut((id >> 5) as usize) {
+                *word &= !(1 << (id & 31));
             }
         }
     }

@@ -8,8 +8,8 @@
 
 use super::met::{Met, ROW, with_met};
 use super::{BOTTOM, Configuration, Configurations};
-use crate::layout::Row;
 use crate::layout::index::calls::{CallTables, NO_SUFFIXES, PairEntry};
+use crate::layout::{DEAD, Row};
 use crate::matcher::counted::{Counted, Reading};
 use crate::matcher::error::MatcherError;
 use crate::read::index::Index;
@@ -59,7 +59,9 @@ impl Configurations {
         found: impl FnMut(Row<'a>) -> bool,
     ) -> Result<(), MatcherError> {
         self.check()?;
-        let calls = index.calls().ok_or(MatcherError::Corrupt { state: self.now[0].state })?;
+        // Only a damaged file leaves a text without configurations.
+        let first = self.now.first().ok_or(MatcherError::Corrupt { state: DEAD })?;
+        let calls = index.calls().ok_or(MatcherError::Corrupt { state: first.state })?;
         let rows = Rows { index, vocabulary, counted: Counted::new(index), found };
         if Self::are_few(&self.stacks, &self.now) {
             return self.rows_of_few(calls, rows);
