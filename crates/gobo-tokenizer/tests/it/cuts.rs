@@ -281,3 +281,50 @@ fn published_tokenizers_are_cut_as_their_library_cuts() {
     }
     assert_eq!(found.len(), 11);
 }
+
+/// The canonical form of what a `tokenizer.json` says.
+fn form(json: &serde_json::Value) -> String {
+    let imported = gobo_tokenizer::import_bytes("t", json.to_string().as_bytes(), &ImportOptions::default());
+    Vocabulary::from_bytes(&imported.unwrap().table.build().unwrap()).unwrap().canonical_form()
+}
+
+#[test]
+fn what_is_not_known_or_too_large_is_said() {
+    let of = |pattern: &str, token: &str| {
+        let split =
+            serde_json::json!({"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated"});
+        let steps = [split, serde_json::json!({"type": "ByteLevel", "use_regex": false})];
+        form(&serde_json::json!({
+            "pre_tokenizer": {"type": "Sequence", "pretokenizers": steps},
+            "model": {"type": "BPE", "vocab": {"a": 0, token: 1}, "merges": []},
+        }))
+    };
+    assert_eq!(of("(?s:.)", "b"), "yes");
+    let ways = (0x100..0x160).map(|char| format!("\\x{{{char:x}}}|")).collect::<String>() + "(?s:.)";
+    for (pattern, reason) in [
+        ("a(?=b)|(?s:.)", "which is not supported"),
+        (r"(a)\1|(?s:.)", "which is not supported"),
+        (r"\s++(?!\S)|(?s:.)", "which is not supported"),
+        ("a++a|(?s:.)", "which is not supported"),
+        ("a*?b|(?s:.)", "which is not supported"),
+        ("a*|(?s:.)", "matches the empty text"),
+        ("a+", "leaves out"),
+        ("a{600}|(?s:.)", "more than 512 states"),
+        (&ways, "more than 64 classes of characters"),
+        (&"a|".repeat(3_000), "more than 4096 bytes"),
+        ("(?s:.{0,9}a.{20})|(?s:.)", "more than"),
+    ] {
+        let said = of(pattern, "b");
+        assert!(said.starts_with("no: its pre-tokenizer") && said.contains(reason), "{pattern}: {said}");
+    }
+    assert!(of("(?s:.)", &"b".repeat(300)).contains("300 bytes"), "{}", of("(?s:.)", &"b".repeat(300)));
+    let spaces = |byte_fallback: bool| {
+        let mark = serde_json::json!({"type": "Replace", "pattern": {"String": " "}, "content": "▁"});
+        form(&serde_json::json!({
+            "normalizer": mark,
+            "model": {"type": "BPE", "byte_fallback": byte_fallback, "vocab": {"▁": 0, "<0xC3>": 1, "<0xA9>": 2}, "merges": []},
+        }))
+    };
+    assert_eq!(spaces(true), "yes");
+    assert!(spaces(false).contains("byte_fallback is off"));
+}
