@@ -210,9 +210,13 @@ fn is_bounded(matcher: &Matcher, bytes: usize) -> Result<(), TestCaseError> {
     let states = matcher.index().states() as usize;
     let (frames, most) = (matcher.stack_frames(), bytes * (states + pushes(matcher)));
     prop_assert!(frames <= most, "{} frames after {} bytes, at most {}", frames, bytes, most);
-    let mut in_states: Vec<u32> = matcher.configurations(64).into_iter().map(|(state, _)| state).collect();
-    in_states.dedup();
-    prop_assert!(in_states.len() <= states.max(4));
+    // Each of them may take as long as the graph of stacks is large.
+    if bytes.is_multiple_of(64) {
+        let mut in_states: Vec<u32> =
+            matcher.configurations(64).into_iter().map(|(state, _)| state).collect();
+        in_states.dedup();
+        prop_assert!(in_states.len() <= states.max(4));
+    }
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! Walks over the graph: the stacks one by one, how many there are, and the nodes of some.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::{BOTTOM, Stacks};
 
@@ -10,12 +10,13 @@ impl Stacks {
     /// construction, so that a stack that is there in several ways comes once. O(`most` × frames at most in one stack × nodes).
     pub(crate) fn list(&self, node: u32, most: usize) -> Vec<Vec<u32>> {
         let (mut found, mut stack) = (Vec::new(), Vec::new());
+        let mut met = Met { last: vec![0; self.places()], round: 0 };
         // Nodes below the same return states, and how many these are, the last one given.
         let mut ahead = vec![(vec![node], 0, None)];
         while let Some((nodes, above, top)) = ahead.pop() {
             stack.truncate(above);
             stack.extend(top);
-            let (ends, groups) = self.by_top(nodes);
+            let (ends, groups) = self.by_top(nodes, &mut met);
             if ends {
                 if found.len() == most {
                     break;
@@ -29,18 +30,20 @@ impl Stacks {
     }
 
     /// The frames of some nodes by their return states: whether the bottom is among them, and the nodes below.
-    fn by_top(&self, mut ahead: Vec<u32>) -> (bool, Vec<(u32, Vec<u32>)>) {
+    fn by_top(&self, mut ahead: Vec<u32>, met: &mut Met) -> (bool, Vec<(u32, Vec<u32>)>) {
         let mut ends = false;
         let mut groups: Vec<(u32, Vec<u32>)> = Vec::new();
-        let mut met = HashSet::new();
+        met.round += 1;
         ahead.reverse();
         while let Some(node) = ahead.pop() {
-            if !met.insert(node) {
-                continue;
-            }
             if node == BOTTOM {
                 ends = true;
-            } else if let Some((first, others)) = self.parts(node) {
+                continue;
+            }
+            if std::mem::replace(&mut met.last[node as usize], met.round) == met.round {
+                continue;
+            }
+            if let Some((first, others)) = self.parts(node) {
                 ahead.extend([others, first]);
             } else {
                 let (top, below) = (self.top(node), self.below(node));
@@ -91,6 +94,13 @@ impl Stacks {
         }
         (frames, links)
     }
+}
+
+/// Which nodes were met in a walk: one of many walks, for each of which to clear a set would take longer than the walk.
+struct Met {
+    /// `[places]`: the last walk that met the node, from 1.
+    last: Vec<u32>,
+    round: u32,
 }
 
 /// In the place of the other members of a set of one.
