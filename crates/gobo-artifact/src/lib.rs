@@ -49,5 +49,6 @@ pub use matcher::{
     BatchError, Chain, DEFAULT_MAX_ROLLBACK, DEFAULT_MAX_STACK_DEPTH, DEFAULT_MAX_STACK_NODES, DraftError,
     DraftTree, Fill, Matcher, MatcherError, fill_batch, fill_rows,
 };
+pub use read::borders::PromptEnd;
 pub use read::index::Index;
 pub use read::vocabulary::Vocabulary;

@@ -360,6 +360,18 @@ gobo_status gobo_matcher_with_prefix(const gobo_matcher *matcher,
                                      gobo_matcher **prefixed);
 
 /**
+ * Another matcher of the same constraint behind a prompt: the `count` tokens since the last special one at least, of which those before it are not looked at. It stands at the
+ * beginning. Under a constraint whose tokenization is `canonical-strict` or `canonical-heal`, what comes is what the tokenizer would write behind the
+ * prompt; `*taken_back` tokens are to be dropped from its end, 0 or 1, whose bytes are written anew. Under others the prompt excludes nothing.
+ * `GOBO_INVALID` where the tokenizer would have written the prompt otherwise, and if it would write no text of the constraint behind it.
+ */
+gobo_status gobo_matcher_after_prompt(const gobo_matcher *matcher,
+                                      const uint32_t *prompt,
+                                      size_t count,
+                                      gobo_matcher **after,
+                                      size_t *taken_back);
+
+/**
  * Goes back to the empty text, and forgets the tokens before.
  */
 gobo_status gobo_matcher_reset(gobo_matcher *matcher);
@@ -445,6 +457,15 @@ gobo_status gobo_matcher_forced(const gobo_matcher *matcher,
  */
 gobo_status gobo_matcher_forced_token(const gobo_matcher *matcher,
                                       uint32_t *token);
+
+/**
+ * The tokens that must come next under a constraint with a canonical tokenization, as far as they fit into `capacity`; `*count` is how many there are, 0 where there
+ * is a choice, and under other tokenizations.
+ */
+gobo_status gobo_matcher_forced_tokens(const gobo_matcher *matcher,
+                                       uint32_t *tokens,
+                                       size_t capacity,
+                                       size_t *count);
 
 /**
  * Whether the text so far satisfies the constraint.

@@ -75,6 +75,14 @@ impl gobo_matcher {
         Ok(Self(self.0.clone().with_prefix(prefix)?))
     }
 
+    pub(crate) fn after_prompt(&self, prompt: &[u32]) -> Result<Self, Failure> {
+        Ok(Self(self.0.clone().after_prompt(prompt)?))
+    }
+
+    pub(crate) fn taken_back(&self) -> usize {
+        self.0.taken_back()
+    }
+
     pub(crate) fn reset(&mut self) {
         self.0.reset();
     }
@@ -140,6 +148,15 @@ impl gobo_matcher {
 
     pub(crate) fn forced_token(&self) -> Option<u32> {
         self.0.forced_token()
+    }
+
+    pub(crate) fn forced_tokens(&self, tokens: &mut [MaybeUninit<u32>]) -> usize {
+        let mut forced = Vec::new();
+        self.0.forced_tokens(&mut forced);
+        for (place, token) in tokens.iter_mut().zip(&forced) {
+            place.write(*token);
+        }
+        forced.len()
     }
 
     pub(crate) fn is_completed(&self) -> bool {

@@ -294,6 +294,15 @@ def test_canonical_tokens(client, vocabulary, gpt2):
     assert matcher.accept_tokens(tokens) and matcher.is_completed() and not matcher.accept_token(ord("D"))
     with pytest.raises(gobo.InvalidError):
         constraint.cut("mine")
+    # `http` and `:`; behind them the tokenizer writes `://` as one token.
+    rest, prompt = gobo.Constraint.choice(["//x.org"]), [4023, 25]
+    with pytest.raises(gobo.InvalidError, match="no text of the constraint behind this prompt"):
+        client.get(gpt2, rest.cut("canonical-strict")).matcher().after_prompt(prompt)
+    healed = client.get(gpt2, rest.cut("canonical-heal")).matcher().after_prompt(prompt)
+    assert healed.taken_back == 1 and healed.forced().startswith(b"://x")
+    assert healed.forced_tokens()[0] == 1378
+    free = client.get(gpt2, rest.cut("canonical")).matcher().after_prompt(prompt)
+    assert free.taken_back == 0 and free.forced().startswith(b"//x")
     # Nobody knows the merges of a table in memory.
     with pytest.raises(gobo.RefusedError, match="without the merges"):
         client.get(vocabulary, constraint.cut("canonical"))

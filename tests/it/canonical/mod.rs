@@ -1,6 +1,7 @@
 //! Canonical tokenization, judged by the tokenizers themselves: a sequence of tokens is let through exactly if its text is one of the constraint's
 //! and the tokenizer writes it so.
 
+mod prompts;
 mod real;
 mod small;
 
@@ -30,7 +31,15 @@ impl Random {
 }
 
 fn matcher(vocabulary: &Arc<Vocabulary>, constraint: Constraint) -> Result<Matcher, CompileError> {
-    let constraint = constraint.cut(Tokenization::Canonical);
+    matcher_of(vocabulary, constraint, Tokenization::Canonical)
+}
+
+fn matcher_of(
+    vocabulary: &Arc<Vocabulary>,
+    constraint: Constraint,
+    tokenization: Tokenization,
+) -> Result<Matcher, CompileError> {
+    let constraint = constraint.cut(tokenization);
     let bytes = compile_within(vocabulary, &constraint, 1, CompileLimits::default())?;
     let index = Index::from_bytes(&bytes).unwrap();
     index.verify().unwrap();

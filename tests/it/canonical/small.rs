@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use gobo_artifact::Vocabulary;
+use gobo_artifact::{Matcher, Vocabulary};
 use gobo_tokenizer::{ImportOptions, import_bytes};
 use gobo_types::{CompileError, Constraint, TokenId};
 use serde_json::{Value, json};
@@ -41,7 +41,7 @@ const PATTERNS: [Option<&str>; 5] = [
 ];
 
 /// A `tokenizer.json` with `count` random merges.
-fn tokenizer(random: &mut Random, count: usize) -> String {
+pub(super) fn tokenizer(random: &mut Random, count: usize) -> String {
     let mut vocab: Vec<String> =
         CHARS.iter().flat_map(|(_, letters)| letters.iter().map(ToString::to_string)).collect();
     let mut merges: Vec<[String; 2]> = Vec::new();
@@ -78,7 +78,7 @@ fn tokenizer(random: &mut Random, count: usize) -> String {
     .to_string()
 }
 
-fn text(random: &mut Random, most: usize) -> String {
+pub(super) fn text(random: &mut Random, most: usize) -> String {
     let length = random.below(most + 1);
     // A few characters make a text, so that merges meet.
     let few: Vec<char> = (0..4).map(|_| random.of(&CHARS).0).collect();
@@ -86,15 +86,37 @@ fn text(random: &mut Random, most: usize) -> String {
 }
 
 /// Both ends of a tokenizer: what is judged, and its judge.
-fn both(json: &str) -> (Arc<Vocabulary>, Tokenizer) {
+pub(super) fn both(json: &str) -> (Arc<Vocabulary>, Tokenizer) {
     let table = import_bytes("small", json.as_bytes(), &ImportOptions::default()).unwrap().table;
     let vocabulary = Vocabulary::from_bytes(&table.build().unwrap()).unwrap();
     vocabulary.verify().unwrap();
     (Arc::new(vocabulary), Tokenizer::from_bytes(json).unwrap())
 }
 
-fn encode(judge: &Tokenizer, text: &str) -> Vec<TokenId> {
+pub(super) fn encode(judge: &Tokenizer, text: &str) -> Vec<TokenId> {
     judge.encode_fast(text, false).unwrap().get_ids().to_vec()
+}
+
+/// At every prefix of some encodings the mask has the next tokens of these, no more, and no fewer.
+pub(super) fn check(matcher: &mut Matcher, encodings: &BTreeSet<Vec<TokenId>>, what: impl Fn() -> String) {
+    for encoding in encodings {
+        matcher.reset();
+        for at in 0..=encoding.len() {
+            let so_far = &encoding[..at];
+            let going_on = encodings.iter().filter(|other| other.starts_with(so_far));
+            let expected: BTreeSet<TokenId> = going_on.filter_map(|other| other.get(at)).copied().collect();
+            assert_eq!(mask(matcher), expected, "{} after {so_far:?} of {encoding:?}", what());
+            assert_eq!(matcher.is_complete(), encodings.contains(so_far), "{} after {so_far:?}", what());
+            let forced = matcher.is_complete() || expected.len() != 1;
+            let mut run = Vec::new();
+            matcher.forced_tokens(&mut run);
+            assert_eq!(run.is_empty(), forced);
+            assert!(forced || encoding[at..].starts_with(&run));
+            if let Some(&id) = encoding.get(at) {
+                matcher.advance(id).unwrap();
+            }
+        }
+    }
 }
 
 /// The masks of a choice are the next tokens of the encodings of its items: no more, and no fewer.
@@ -109,33 +131,7 @@ fn masks_of_choices_are_those_of_the_encodings_of_their_items() {
         let items: BTreeSet<String> = (0..=random.below(12)).map(|_| text(&mut random, 7)).collect();
         let encodings: BTreeSet<Vec<TokenId>> = items.iter().map(|item| encode(&judge, item)).collect();
         let mut matcher = matcher(&vocabulary, Constraint::choice(items.iter().cloned())).unwrap();
-        for encoding in &encodings {
-            matcher.reset();
-            for at in 0..=encoding.len() {
-                let so_far = &encoding[..at];
-                let going_on = encodings.iter().filter(|other| other.starts_with(so_far));
-                let expected: BTreeSet<TokenId> =
-                    going_on.filter_map(|other| other.get(at)).copied().collect();
-                assert_eq!(
-                    mask(&matcher),
-                    expected,
-                    "case {case}: {items:?} after {so_far:?} of {encoding:?} in {json}"
-                );
-                assert_eq!(
-                    matcher.is_complete(),
-                    encodings.contains(so_far),
-                    "case {case}: {items:?} after {so_far:?}"
-                );
-                let forced = matcher.is_complete() || expected.len() != 1;
-                let mut run = Vec::new();
-                matcher.forced_tokens(&mut run);
-                assert_eq!(run.is_empty(), forced);
-                assert!(forced || encoding[at..].starts_with(&run));
-                if let Some(&id) = encoding.get(at) {
-                    matcher.advance(id).unwrap();
-                }
-            }
-        }
+        check(&mut matcher, &encodings, || format!("case {case}: {items:?} in {json}"));
     }
 }
 

@@ -170,6 +170,9 @@ impl Header {
             if kinds::OF_CANONICAL.iter().any(|&kind| has(kind)) {
                 kinds.extend(kinds::OF_CANONICAL);
             }
+            if kinds::OF_PROMPTS.iter().any(|&kind| has(kind)) {
+                kinds.extend(kinds::OF_PROMPTS);
+            }
         }
         let kind_at = |position: usize| kinds.get(position).copied();
         let fault = |section: u32, what: &str| Fault::Section {

@@ -112,6 +112,10 @@ pub const WORDS: u32 = 69;
 pub const ENCODER_DIGEST: u32 = 65;
 /// u32 pairs `[states]`: the states behind the border of two tokens of a chunk, and of two chunks; 0 where there is none.
 pub const BORDERS: u32 = 66;
+/// u32 `[chunk states between characters]`: the state at the beginning of the text, behind a prompt whose chunks stand there.
+pub const STARTS: u32 = 70;
+/// u32: 1 if the last token of the prompt is taken back, else 0.
+pub const HEALS: u32 = 71;
 
 /// Storage of a section whose layout needs no choice.
 pub const PLAIN: u32 = 0;
@@ -178,6 +182,8 @@ pub fn name(kind: u32) -> Option<&'static str> {
         WORDS => "words",
         ENCODER_DIGEST => "encoder digest",
         BORDERS => "borders",
+        STARTS => "starts",
+        HEALS => "heals",
         _ => return None,
     })
 }
@@ -240,3 +246,5 @@ pub const OF_EXITS: &[u32] = &[EXITS, RETURN_ROW_STARTS, RETURN_ROWS];
 pub const OF_TOKENS: &[u32] = &[TOKEN_RANGES, TOKEN_CLASSES];
 /// The sections that an index has after all others if its texts are cut into tokens as the tokenizer cuts them.
 pub const OF_CANONICAL: &[u32] = &[ENCODER_DIGEST, BORDERS];
+/// The sections that a canonical index has after these if its texts go on with the last chunk of a prompt.
+pub const OF_PROMPTS: &[u32] = &[STARTS, HEALS];

@@ -78,7 +78,7 @@ impl Matcher {
     fn remember(&mut self) {
         if let Some(slot) = self.history.get_mut(self.head) {
             *slot = self.state;
-            if let Some(Canonical { now, history }) = self.canonical.as_deref_mut() {
+            if let Some(Canonical { now, history, .. }) = self.canonical.as_deref_mut() {
                 history[self.head] = *now;
             }
             self.head = if self.head + 1 == self.history.len() { 0 } else { self.head + 1 };
@@ -209,7 +209,7 @@ impl Matcher {
             if let Some(all) = &mut self.configurations {
                 all.rollback(n);
             }
-            if let Some(Canonical { now, history }) = self.canonical.as_deref_mut() {
+            if let Some(Canonical { now, history, .. }) = self.canonical.as_deref_mut() {
                 *now = history[self.head];
             }
         }
@@ -232,10 +232,13 @@ impl Matcher {
     /// ```
     pub fn forced(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(self.prefix.rest(self.state));
-        if self.canonical.is_some() {
+        if let Some(canonical) = self.canonical.as_ref().filter(|_| self.state != ENDED) {
             let mut tokens = Vec::new();
             self.forced_tokens(&mut tokens);
-            tokens.iter().for_each(|&id| out.extend_from_slice(self.vocabulary.bytes(id)));
+            let spelled: Vec<u8> = tokens.iter().flat_map(|&id| self.vocabulary.bytes(id)).copied().collect();
+            let healed = canonical.healing.as_ref().map(|healing| healing.rest(canonical.now.all()[0].state));
+            let healed = healed.filter(|healed| healed.len() > spelled.len());
+            out.extend_from_slice(healed.unwrap_or(&spelled));
             return;
         }
         if let Some(all) = self.configurations.as_ref().filter(|_| self.state != ENDED) {
@@ -339,7 +342,7 @@ impl Matcher {
             all.reset(self.index.start());
         }
         if let Some(canonical) = &mut self.canonical {
-            canonical.now = Readings::at_start(&self.index);
+            canonical.now = canonical.beginning;
         }
     }
 }

@@ -125,9 +125,26 @@ pub enum MatcherError {
         /// The limit.
         limit: usize,
     },
-    /// A canonical index takes no prefix.
-    #[error("under a canonical index a text cannot begin inside of a token")]
+    /// A canonical index takes no prefix, unless it was compiled for texts behind a prompt.
+    #[error(
+        "under an index of the tokenization canonical a text cannot begin inside of a token; canonical-strict and canonical-heal let it"
+    )]
     CanonicalPrefix,
+    /// The tokenizer would have written the prompt by other tokens.
+    #[error(
+        "token {id}, number {at} of the prompt, is not what the tokenizer would have written there; give the tokens since the last special one, or leave the prompt out"
+    )]
+    Prompt {
+        /// Its place in the prompt, from 0.
+        at: usize,
+        /// The token.
+        id: TokenId,
+    },
+    /// The tokenizer would write no text of the constraint behind the prompt.
+    #[error(
+        "the tokenizer would write no text of the constraint behind this prompt: it would merge the two, or end a chunk elsewhere"
+    )]
+    NothingFollows,
     /// The only token allowed here is one that the binding calls EOS, and the text is not complete.
     #[error("the binding takes the only allowed token for an EOS, and the text is not complete")]
     OnlyEos,

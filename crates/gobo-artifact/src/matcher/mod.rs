@@ -9,7 +9,7 @@
 //! - `drafts`: the masks along a chain and over a tree of draft tokens.
 //! - `configurations`: the ways to read a text under an index with calls, each a state and its stacks; `stacks` has the graph of
 //!   all stacks.
-//! - `readings.rs`: the ways to read a text that is cut into tokens as the tokenizer cuts it.
+//! - `readings`: the ways to read a text that is cut into tokens as the tokenizer cuts it; prompts that it goes on with, and their healing.
 //! - `batch.rs`: the masks of many texts in one matrix; `matrix.rs` has its rows.
 
 mod advance;
@@ -38,7 +38,7 @@ pub use self::drafts::{Chain, DraftTree};
 pub use self::error::{BatchError, DraftError, MatcherError};
 pub use self::fill::Fill;
 use self::places::{ENDED, FIRST_APART, Prefix};
-use self::readings::{Readings, Tables};
+use self::readings::{Healing, Readings, Tables};
 use crate::layout::index::root::IndexClass;
 use crate::layout::{DEAD, Row};
 use crate::read::index::Index;
@@ -107,6 +107,12 @@ pub struct Matcher {
 #[derive(Debug, Clone)]
 struct Canonical {
     now: Readings,
+    /// Before any token.
+    beginning: Readings,
+    /// Bytes of a prompt that are written anew before the text.
+    healing: Option<Arc<Healing>>,
+    /// How many tokens of a prompt were taken back.
+    taken_back: usize,
     /// Before the last tokens: a ring beside that of the states.
     history: Box<[Readings]>,
 }
@@ -226,7 +232,8 @@ impl Matcher {
                     return Err(MatcherError::OtherEncoder { expected, found: Digest(found) });
                 }
                 let now = Readings::at_start(&index);
-                Some(Box::new(Canonical { now, history: vec![now; max_rollback].into_boxed_slice() }))
+                let history = vec![now; max_rollback].into_boxed_slice();
+                Some(Box::new(Canonical { now, beginning: now, healing: None, taken_back: 0, history }))
             }
         };
         Ok(Self {
@@ -294,7 +301,8 @@ impl Matcher {
             None => match &self.canonical {
                 None => found.push((self.place(self.state), Vec::new())),
                 Some(canonical) => {
-                    found.extend(canonical.now.all().iter().map(|reading| (reading.state, Vec::new())));
+                    let states = canonical.now.all().iter().map(|reading| self.place(reading.state));
+                    found.extend(states.map(|state| (state, Vec::new())));
                     found.truncate(most);
                 }
             },
@@ -432,7 +440,8 @@ impl Matcher {
     #[inline]
     fn tables(&self) -> Result<Tables<'_>, MatcherError> {
         let encoder = self.vocabulary.encoder().map_err(|_| MatcherError::Corrupt { state: DEAD })?;
-        Ok(Tables { index: &self.index, vocabulary: &self.vocabulary, encoder })
+        let healing = self.canonical.as_ref().and_then(|canonical| canonical.healing.as_deref());
+        Ok(Tables { index: &self.index, vocabulary: &self.vocabulary, encoder, healing })
     }
 
     #[inline]

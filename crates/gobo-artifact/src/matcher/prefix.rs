@@ -15,6 +15,7 @@ use crate::matcher::Matcher;
 use crate::matcher::configurations::Configurations;
 use crate::matcher::error::MatcherError;
 use crate::matcher::places::{MAX_PREFIX, Prefix, Spelled, spelled};
+use crate::matcher::readings::{Readings, is_place};
 use crate::read::index::Index;
 use crate::read::vocabulary::Vocabulary;
 
@@ -26,8 +27,11 @@ impl Matcher {
     /// Exact, and nothing is compiled for it. The first mask is found by a walk of the vocabulary below the prefix: O(bytes of the tokens that begin
     /// with it). That mask, and those after a part of the prefix, are kept with this matcher and its forks.
     ///
+    /// Under an index of `canonical-strict` or `canonical-heal` a chunk begins with the prefix, which has 256 bytes at most, and only what the tokenizer would write comes;
+    /// [`Self::after_prompt`] knows what stands before it.
+    ///
     /// # Errors
-    /// [`MatcherError::CanonicalPrefix`]; [`MatcherError::PrefixLength`]; [`MatcherError::PrefixByte`] where the vocabulary has no token for a byte of the prefix or of a
+    /// [`MatcherError::CanonicalPrefix`], [`MatcherError::NothingFollows`]; [`MatcherError::PrefixLength`]; [`MatcherError::PrefixByte`] where the vocabulary has no token for a byte of the prefix or of a
     /// text of the constraint.
     ///
     /// ```
@@ -42,7 +46,12 @@ impl Matcher {
     /// ```
     pub fn with_prefix(mut self, prefix: &[u8]) -> Result<Self, MatcherError> {
         if self.canonical.is_some() {
-            return Err(MatcherError::CanonicalPrefix);
+            if self.index.prompt_end().is_none() {
+                return Err(MatcherError::CanonicalPrefix);
+            }
+            let behind = Readings::of_nothing(&self.tables()?);
+            self.begin(&behind, prefix, 0)?;
+            return Ok(self);
         }
         if prefix.len() > MAX_PREFIX {
             return Err(MatcherError::PrefixLength { given: prefix.len(), limit: MAX_PREFIX });
@@ -57,7 +66,7 @@ impl Matcher {
 
     /// The state of a text without calls: where the prefix is not spelled yet, that in which texts begin.
     pub(super) fn place(&self, state: u32) -> u32 {
-        if spelled(state).is_some() { self.index.start() } else { state }
+        if spelled(state).is_some() || is_place(state) { self.index.start() } else { state }
     }
 
     /// [`Matcher::step`] where the text has ended, or has not come to a state.

@@ -1,6 +1,6 @@
 //! Opened files: [`Index`](crate::Index) and [`Vocabulary`](crate::Vocabulary), and the check of everything that they hold.
 
-mod borders;
+pub(crate) mod borders;
 mod edges;
 mod encoder;
 mod encoder_spans;

@@ -2,13 +2,23 @@
 //!
 //! Open checks the header and the lengths of sections alone. A file that passes here makes no step of a matcher fail.
 
-use gobo_types::{COMPILER_EPOCH, RestoreError, canonical_index_key, index_key};
+use gobo_types::{COMPILER_EPOCH, RestoreError, Tokenization, canonical_index_key, index_key};
 
 use crate::layout::error::ArtifactError;
 use crate::layout::index::row::{self, RowEntry};
 use crate::layout::index::states::{DEAD, NO_ROW};
 use crate::layout::section as kinds;
+use crate::read::borders::PromptEnd;
 use crate::read::index::Index;
+
+/// What becomes of the last token of a prompt under a constraint.
+fn prompt_end(tokenization: Tokenization) -> Option<PromptEnd> {
+    match tokenization {
+        Tokenization::Any | Tokenization::Canonical => None,
+        Tokenization::CanonicalStrict => Some(PromptEnd::Kept),
+        Tokenization::CanonicalHeal => Some(PromptEnd::TakenBack),
+    }
+}
 
 impl Index {
     /// Reads everything: digests of all sections, that the key is that of the inputs, and that every number in the
@@ -51,6 +61,11 @@ impl Index {
                         .artifact
                         .meaning("the borders do not go with the constraint's tokenization"));
                 }
+                Ok(constraint) if self.prompt_end() != prompt_end(constraint.tokenization) => {
+                    return Err(self
+                        .artifact
+                        .meaning("the starts do not go with the constraint's tokenization"));
+                }
                 Ok(_) | Err(RestoreError::NoOptions | RestoreError::Documents { .. }) => {}
                 Err(error) => return Err(self.artifact.meaning(error.to_string())),
             }
@@ -71,6 +86,7 @@ impl Index {
         }
         let edges = self.tokens().map_or(Ok(()), |tokens| tokens.verify(&self.root));
         edges.map_err(|what| self.artifact.meaning(what))?;
+        self.verify_starts()?;
         self.verify_states()
     }
 

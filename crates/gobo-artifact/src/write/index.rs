@@ -66,6 +66,10 @@ pub struct CanonicalPart<'a> {
     pub encoder: [u8; 32],
     /// `[states]`: the states behind the border of two tokens of a chunk, and of two chunks; the dead state where there is none.
     pub borders: &'a [[u32; 2]],
+    /// `[chunk states between characters]`: the state at the beginning of the text, behind a prompt whose chunks stand there.
+    pub starts: Option<&'a [u32]>,
+    /// Whether the last token of a prompt is taken back.
+    pub heals: bool,
 }
 
 /// A class of tokens that edges read, as it is written.
@@ -132,6 +136,10 @@ pub fn write_index(parts: &IndexParts<'_>) -> (AlignedBytes, ArtifactDigest) {
     if let Some(canonical) = parts.canonical {
         plain(kinds::ENCODER_DIGEST, canonical.encoder.to_vec());
         plain(kinds::BORDERS, canonical.borders.as_bytes().to_vec());
+        if let Some(starts) = canonical.starts {
+            plain(kinds::STARTS, starts.as_bytes().to_vec());
+            plain(kinds::HEALS, u32::from(canonical.heals).to_le_bytes().to_vec());
+        }
     }
     let bytes = writer.finish();
     let digest = ArtifactDigest(Digest::of(&bytes));

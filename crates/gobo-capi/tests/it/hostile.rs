@@ -7,13 +7,13 @@ use fastrand::Rng;
 use gobo::{
     gobo_abi_version, gobo_binding, gobo_index_describe, gobo_index_facts, gobo_index_find,
     gobo_index_find_key, gobo_index_free, gobo_index_open, gobo_index_report, gobo_matcher,
-    gobo_matcher_accept, gobo_matcher_completed, gobo_matcher_ended, gobo_matcher_fill,
-    gobo_matcher_fill_batch, gobo_matcher_fill_chain, gobo_matcher_forced, gobo_matcher_forced_token,
-    gobo_matcher_fork, gobo_matcher_free, gobo_matcher_mask_words, gobo_matcher_new, gobo_matcher_reset,
-    gobo_matcher_rollback, gobo_matcher_validate, gobo_matcher_with_prefix, gobo_status, gobo_status_name,
-    gobo_store_free, gobo_store_open, gobo_vocabulary_by_digest, gobo_vocabulary_by_name,
-    gobo_vocabulary_describe, gobo_vocabulary_facts, gobo_vocabulary_free, gobo_vocabulary_open,
-    gobo_vocabulary_token,
+    gobo_matcher_accept, gobo_matcher_after_prompt, gobo_matcher_completed, gobo_matcher_ended,
+    gobo_matcher_fill, gobo_matcher_fill_batch, gobo_matcher_fill_chain, gobo_matcher_forced,
+    gobo_matcher_forced_token, gobo_matcher_forced_tokens, gobo_matcher_fork, gobo_matcher_free,
+    gobo_matcher_mask_words, gobo_matcher_new, gobo_matcher_reset, gobo_matcher_rollback,
+    gobo_matcher_validate, gobo_matcher_with_prefix, gobo_status, gobo_status_name, gobo_store_free,
+    gobo_store_open, gobo_vocabulary_by_digest, gobo_vocabulary_by_name, gobo_vocabulary_describe,
+    gobo_vocabulary_facts, gobo_vocabulary_free, gobo_vocabulary_open, gobo_vocabulary_token,
 };
 
 use crate::fixture::{Fixture, NAME, c_path, json, last_error, made, matcher, told};
@@ -95,6 +95,15 @@ fn null_is_a_status() {
         );
         is_null("matcher", of(told(0, |place| gobo_matcher_forced_token(None, place)).map(drop)));
         is_null("token", gobo_matcher_forced_token(Some(&taken), None));
+        let of_none = told(0, |place| gobo_matcher_forced_tokens(None, ptr::null_mut(), 0, place));
+        is_null("matcher", of(of_none.map(drop)));
+        is_null("count", gobo_matcher_forced_tokens(Some(&taken), ptr::null_mut(), 0, None));
+        is_null("taken_back", gobo_matcher_after_prompt(Some(&taken), ptr::null(), 0, None, None));
+        let mut count = std::mem::MaybeUninit::new(0);
+        is_null("after", gobo_matcher_after_prompt(Some(&taken), ptr::null(), 0, None, Some(&mut count)));
+        let no_tokens =
+            made(|place| gobo_matcher_after_prompt(Some(&taken), ptr::null(), 1, place, Some(&mut count)));
+        is_null("prompt", of(no_tokens.map(drop)));
         is_null("length", gobo_matcher_forced(Some(&taken), ptr::null_mut(), 0, None));
         is_null(
             "bytes",

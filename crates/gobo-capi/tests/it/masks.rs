@@ -1,17 +1,18 @@
 //! Over the command line's library and random walks: what C answers is what Rust answers, bit for bit.
 
 use std::ffi::CStr;
+use std::mem::MaybeUninit;
 
 use fastrand::Rng;
 use gobo::{
     gobo_binding, gobo_index_describe, gobo_index_facts, gobo_index_find_key, gobo_index_free,
-    gobo_index_open, gobo_index_report, gobo_matcher, gobo_matcher_accept, gobo_matcher_completed,
-    gobo_matcher_ended, gobo_matcher_fill, gobo_matcher_fill_batch, gobo_matcher_fill_chain,
-    gobo_matcher_forced, gobo_matcher_forced_token, gobo_matcher_fork, gobo_matcher_free,
-    gobo_matcher_mask_words, gobo_matcher_new, gobo_matcher_reset, gobo_matcher_rollback,
-    gobo_matcher_validate, gobo_matcher_with_prefix, gobo_status, gobo_vocabulary_by_digest,
-    gobo_vocabulary_describe, gobo_vocabulary_facts, gobo_vocabulary_free, gobo_vocabulary_open,
-    gobo_vocabulary_token,
+    gobo_index_open, gobo_index_report, gobo_matcher, gobo_matcher_accept, gobo_matcher_after_prompt,
+    gobo_matcher_completed, gobo_matcher_ended, gobo_matcher_fill, gobo_matcher_fill_batch,
+    gobo_matcher_fill_chain, gobo_matcher_forced, gobo_matcher_forced_token, gobo_matcher_forced_tokens,
+    gobo_matcher_fork, gobo_matcher_free, gobo_matcher_mask_words, gobo_matcher_new, gobo_matcher_reset,
+    gobo_matcher_rollback, gobo_matcher_validate, gobo_matcher_with_prefix, gobo_status,
+    gobo_vocabulary_by_digest, gobo_vocabulary_describe, gobo_vocabulary_facts, gobo_vocabulary_free,
+    gobo_vocabulary_open, gobo_vocabulary_token,
 };
 use gobo_artifact::{Fill, Matcher};
 use gobo_types::{Binding, TokenId};
@@ -49,6 +50,25 @@ fn forced(matcher: &gobo_matcher) -> Vec<u8> {
 fn forced_token(matcher: &gobo_matcher) -> Option<TokenId> {
     let token = told(7, |place| gobo_matcher_forced_token(Some(matcher), place)).unwrap();
     (token != u32::MAX).then_some(token)
+}
+
+/// Behind a prompt, of which constraints whose texts may be cut in any way know nothing.
+fn after_prompt(matcher: &gobo_matcher) -> (Box<gobo_matcher>, usize) {
+    let mut taken_back = MaybeUninit::new(7);
+    let prompt = [1, 2];
+    // SAFETY: there are so many tokens.
+    let after = made(|place| unsafe {
+        gobo_matcher_after_prompt(Some(matcher), prompt.as_ptr(), prompt.len(), place, Some(&mut taken_back))
+    });
+    // SAFETY: it was filled from the beginning.
+    (after.unwrap(), unsafe { taken_back.assume_init() })
+}
+
+fn forced_tokens(matcher: &gobo_matcher) -> usize {
+    let mut tokens = [0; 4];
+    // SAFETY: there is room for so many tokens.
+    told(7, |place| unsafe { gobo_matcher_forced_tokens(Some(matcher), tokens.as_mut_ptr(), 4, place) })
+        .unwrap()
 }
 
 fn validate(matcher: &gobo_matcher, tokens: &[TokenId]) -> usize {
@@ -108,6 +128,7 @@ fn walk(c: &mut Box<gobo_matcher>, rust: &mut Matcher, steps: usize, rng: &mut R
         assert_eq!((completed, ended), (rust.is_complete(), rust.is_ended()));
         let mut must = Vec::new();
         rust.forced(&mut must);
+        assert_eq!(forced_tokens(c), 0);
         assert_eq!(forced(c), must);
         assert_eq!(forced_token(c), rust.forced_token());
         let drafts: Vec<TokenId> = (0..rng.usize(..5)).map(|_| choose(&expected.1, rng)).collect();
@@ -125,6 +146,12 @@ fn walk(c: &mut Box<gobo_matcher>, rust: &mut Matcher, steps: usize, rng: &mut R
             1 => {
                 let fork = made(|place| gobo_matcher_fork(Some(c), place)).unwrap();
                 gobo_matcher_free(Some(std::mem::replace(c, fork)));
+            }
+            4 => {
+                let (after, taken_back) = after_prompt(c);
+                assert_eq!(taken_back, 0);
+                gobo_matcher_free(Some(std::mem::replace(c, after)));
+                rust.reset();
             }
             // A prompt that ends inside of a token.
             3 => {

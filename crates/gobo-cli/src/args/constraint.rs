@@ -24,6 +24,10 @@ pub(crate) struct TargetArgs {
     /// A compiled index, instead of a tokenizer and a constraint: its file, or the beginning of its key in the store
     #[arg(long, value_name = "FILE|KEY", conflicts_with = "constraint")]
     pub(crate) index: Option<PathBuf>,
+    /// The tokens of the prompt, those since the last special one at least: ids with commas between, for --tokenization canonical-strict and
+    /// canonical-heal. What canonical-heal takes back is written anew before the text
+    #[arg(long, value_name = "IDS", value_delimiter = ',')]
+    pub(crate) prompt: Vec<u32>,
 }
 
 /// A vocabulary and a constraint.

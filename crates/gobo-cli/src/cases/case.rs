@@ -41,6 +41,9 @@ struct Line {
     token_classes: NamedClasses,
     #[serde(default)]
     tokenization: Tokenization,
+    /// The tokens of the prompt.
+    #[serde(default)]
+    prompt: Vec<u32>,
     start: Option<String>,
     /// Of a grammar or of a schema.
     dialect: Option<AnyDialect>,
@@ -86,6 +89,8 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box<RawV
 pub(crate) struct Case {
     pub(crate) id: String,
     pub(crate) constraint: Constraint,
+    /// The tokens of the prompt behind which the texts stand.
+    pub(crate) prompt: Vec<u32>,
     pub(crate) texts: Vec<Question>,
     /// The constraint must be refused.
     pub(crate) invalid: bool,
@@ -262,7 +267,11 @@ impl Case {
             constraint.stopping(line.stop.clone()).naming(line.token_classes.clone()).cut(line.tokenization);
         let invalid =
             line.invalid.as_ref().is_some_and(|invalid| !matches!(invalid, Value::Bool(false) | Value::Null));
-        Ok(Self { id, constraint, texts: line.texts(), invalid })
+        if !line.prompt.is_empty() && !line.tokenization.is_behind_prompt() {
+            bail!("{id}: a prompt needs the tokenization canonical-strict or canonical-heal");
+        }
+        let prompt = line.prompt.clone();
+        Ok(Self { id, constraint, prompt, texts: line.texts(), invalid })
     }
 
     /// The cases of the library that ships with gobo.

@@ -2,7 +2,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use gobo_artifact::{Index, Matcher, Vocabulary};
+use gobo_artifact::{Index, Matcher, MatcherError, Vocabulary};
 use gobo_schema::{PolicyForm, plain_text, yaml_text, yaml_text_as_written};
 use gobo_tokenizer::Encoder;
 use gobo_types::{Budget, CompileError, CompileLimits, Constraint, ErrorKind, Notation, Source};
@@ -91,8 +91,17 @@ impl Replay<'_> {
         let index = Arc::new(Index::from_bytes(compiled.bytes())?);
         let is_word = |id: u32| index.may_read_whole(id) && !vocabulary.is_special(id);
         let reads_words = index.has_token_edges() && (0..vocabulary.len()).any(is_word);
+        let matcher = Matcher::new(index, vocabulary.clone(), &self.loaded.binding)?;
+        let (matcher, is_behind) = match matcher.clone().after_prompt(&case.prompt) {
+            Ok(behind) => (behind, true),
+            // Then there are no texts.
+            Err(MatcherError::NothingFollows) => (matcher, false),
+            Err(error) => return Err(error.into()),
+        };
         let mut walker = Walker {
-            matcher: Matcher::new(index, vocabulary.clone(), &self.loaded.binding)?,
+            matcher,
+            prompt: &case.prompt,
+            is_behind,
             replay: self,
             not_encodable: 0,
             reads_words,
@@ -221,6 +230,9 @@ enum Answer {
 /// Asks an index about texts.
 struct Walker<'a> {
     matcher: Matcher,
+    /// The tokens of the prompt, and whether some text may follow them.
+    prompt: &'a [u32],
+    is_behind: bool,
     replay: &'a Replay<'a>,
     /// Texts that were walked in small tokens only.
     not_encodable: u64,
@@ -233,13 +245,22 @@ impl Walker<'_> {
     /// Walks a text as its tokenizer cuts it, and as the index itself would; both have to be complete, or neither.
     fn answer_canonical(&mut self, text: &Pieces, own: Option<&[u32]>) -> anyhow::Result<Answer> {
         self.matcher.reset();
-        let bytes = text.text().unwrap_or_default().as_bytes();
-        let by_bytes = match self.matcher.advance_bytes(bytes) {
+        if !self.is_behind {
+            return Ok(Answer::Refused);
+        }
+        let mut bytes = text.text().unwrap_or_default().as_bytes().to_vec();
+        let taken_back = &self.prompt[self.prompt.len() - self.matcher.taken_back()..];
+        taken_back
+            .iter()
+            .rev()
+            .for_each(|&id| drop(bytes.splice(..0, self.matcher.vocabulary().bytes(id).iter().copied())));
+        let by_bytes = match self.matcher.advance_bytes(&bytes) {
             Ok(()) if self.matcher.is_complete() => Answer::Complete,
             Ok(()) => Answer::Viable,
             Err(_) => Answer::Refused,
         };
-        let Some(tokens) = own else { return Ok(by_bytes) };
+        // Behind a prompt a tokenizer may cut otherwise than at the beginning of a text.
+        let Some(tokens) = own.filter(|_| self.prompt.is_empty()) else { return Ok(by_bytes) };
         let answer = walk(&mut self.matcher, tokens)?;
         if (answer == Answer::Complete) != (by_bytes == Answer::Complete) {
             self.failure = Some(format!("the walks of {text} disagree"));

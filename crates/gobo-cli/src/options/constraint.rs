@@ -163,7 +163,8 @@ pub struct ConstraintArgs {
     /// How the text begins
     #[arg(long, value_enum, default_value = "exact", help_heading = "Constraint")]
     pub text_start: Start,
-    /// How texts may be cut into tokens: any way, or canonical, as the tokenizer itself cuts them
+    /// How texts may be cut into tokens: any way, or canonical, as the tokenizer itself cuts them; strictly behind the tokens of a prompt, or
+    /// with its last token taken back
     #[arg(long, value_name = "HOW", value_parser = words::<Tokenization>(Tokenization::NAMES), default_value = "any", help_heading = "Constraint")]
     pub tokenization: Tokenization,
     /// A phrase behind the first occurrence of which the text ends; several, each with --stop

@@ -108,14 +108,19 @@ impl First {
         }
     }
 
-    /// The groups of all states that tokens reach from the start.
+    /// The groups of all states that tokens reach from the start, or go on from where a prompt ended.
     fn walk(&mut self, walk: &Walk<'_>) -> Result<(), CompileError> {
         let Walk { product, encoder, budget, .. } = walk;
         let chunks = &encoder.chunks;
         let mut alike: HashMap<StateId, Vec<Alike>> = HashMap::new();
-        let mut open = VecDeque::from([product.start]);
+        let mut open = VecDeque::new();
         let mut is_reached = vec![false; product.len()];
-        is_reached[product.start as usize] = true;
+        let behind = product.starts.iter().flat_map(|&start| product.borders(start));
+        for state in std::iter::once(product.start).chain(behind) {
+            if state != DEAD && !std::mem::replace(&mut is_reached[state as usize], true) {
+                open.push_back(state);
+            }
+        }
         while let Some(state) = open.pop_front() {
             let (at, chunk) = product.pairs[state as usize];
             let begin = checked_u32(self.groups.len());
@@ -142,7 +147,7 @@ impl First {
             budget.charge_bytes(PHASE, u64::from(end - begin) * GROUP_BYTES)?;
             self.of[state as usize] = Some((begin, end));
             for group in &self.groups[begin as usize..] {
-                for next in [product.within[group.to as usize], product.marked[group.to as usize]] {
+                for next in product.borders(group.to) {
                     if next != DEAD && !std::mem::replace(&mut is_reached[next as usize], true) {
                         open.push_back(next);
                     }
@@ -276,9 +281,10 @@ impl First {
         }
         let mut borders_to: Vec<Vec<u32>> = vec![Vec::new(); product.len()];
         for state in 1..product.len() {
-            for next in [product.within[state], product.marked[state]] {
+            let state = checked_u32(state);
+            for next in product.borders(state) {
                 if next != DEAD {
-                    borders_to[next as usize].push(checked_u32(state));
+                    borders_to[next as usize].push(state);
                 }
             }
         }

@@ -12,7 +12,9 @@ use gobo_artifact::Vocabulary;
 use gobo_artifact::layout::NO_STEP;
 use gobo_artifact::write::{CanonicalPart, IndexParts, RowEncoder, write_index};
 use gobo_automata::{Dfa, Lowered};
-use gobo_types::{Budget, CompileError, Constraint, RefusalKind, ReportEntry, TokenId, checked_u32};
+use gobo_types::{
+    Budget, CompileError, Constraint, RefusalKind, ReportEntry, TokenId, Tokenization, checked_u32,
+};
 
 use self::first::{First, Walk};
 use self::product::{DEAD, Product};
@@ -54,11 +56,21 @@ pub(crate) fn compile_canonical(
             return unsupported("rules that nest without end have no canonical tokenization yet".to_owned());
         }
     };
-    let Some(found) = canonical(dfa, vocabulary, &encoder, budget)? else {
+    let Some(found) = canonical(dfa, vocabulary, &encoder, constraint.tokenization, budget)? else {
         let reason = "the tokenizer itself would write no text of it".to_owned();
         return Err(CompileError::refuse(RefusalKind::Unspellable, PLACE, reason).advising(OTHER_VOCABULARY));
     };
-    let exactly = "texts are cut into tokens as the tokenizer itself cuts them";
+    let exactly = match constraint.tokenization {
+        Tokenization::CanonicalStrict => {
+            "texts are cut into tokens as the tokenizer itself cuts them behind the prompt"
+        }
+        Tokenization::CanonicalHeal => {
+            "texts are cut into tokens as the tokenizer itself cuts them behind the prompt without its last token"
+        }
+        Tokenization::Any | Tokenization::Canonical => {
+            "texts are cut into tokens as the tokenizer itself cuts them"
+        }
+    };
     let exactly = if encoder.only.is_empty() {
         exactly.to_owned()
     } else {
@@ -94,7 +106,12 @@ pub(crate) fn compile_canonical(
         row_computations: checked_u32(found.computed),
         calls: None,
         tokens: None,
-        canonical: Some(CanonicalPart { encoder: encoder.digest, borders: &found.borders }),
+        canonical: Some(CanonicalPart {
+            encoder: encoder.digest,
+            borders: &found.borders,
+            starts: (!found.starts.is_empty()).then_some(&found.starts),
+            heals: constraint.tokenization == Tokenization::CanonicalHeal,
+        }),
     });
     let stats = CompileStats {
         states: checked_u32(states - 1),
@@ -117,6 +134,8 @@ struct Canonical<'v> {
     states: Vec<(Option<u32>, bool)>,
     /// `[states]`: the states behind the border of two tokens of a chunk, and of two chunks.
     borders: Vec<[u32; 2]>,
+    /// `[states of chunks between characters]`: the state behind a prompt whose chunks stand there; empty without prompts.
+    starts: Vec<u32>,
     rows: RowEncoder<'v>,
     computed: usize,
 }
@@ -126,9 +145,10 @@ fn canonical<'v>(
     dfa: &Dfa,
     vocabulary: &'v Vocabulary,
     encoder: &gobo_artifact::layout::Encoder<'_>,
+    tokenization: Tokenization,
     budget: &Budget,
 ) -> Result<Option<Canonical<'v>>, CompileError> {
-    let product = Product::new(dfa, &encoder.chunks, budget)?;
+    let product = Product::new(dfa, &encoder.chunks, tokenization.is_behind_prompt(), budget)?;
     let walk = Walk {
         dfa,
         product: &product,
@@ -195,6 +215,7 @@ fn canonical<'v>(
         start: product.start,
         states,
         borders,
+        starts: product.starts,
         rows,
         computed,
     }))

@@ -31,13 +31,21 @@ pub(super) struct Product {
     /// Whether the text may end.
     pub(super) ends: Vec<bool>,
     pub(super) start: u32,
+    /// `[states of chunks between characters]`: the state at the beginning of the text, behind a prompt whose chunks stand there; empty where no prompt
+    /// is asked for.
+    pub(super) starts: Vec<u32>,
     /// `[states]`: where the text stands, and where its chunks do.
     pub(super) pairs: Vec<(StateId, u16)>,
     number: HashMap<(StateId, u16), u32>,
 }
 
 impl Product {
-    pub(super) fn new(dfa: &Dfa, chunks: &Chunks<'_>, budget: &Budget) -> Result<Self, CompileError> {
+    pub(super) fn new(
+        dfa: &Dfa,
+        chunks: &Chunks<'_>,
+        is_behind_prompt: bool,
+        budget: &Budget,
+    ) -> Result<Self, CompileError> {
         let (classes, bytes) = classes(dfa, chunks);
         let stride = bytes.len();
         let mut pairs: Vec<(StateId, u16)> = vec![(StateId::DEAD, NO_CHUNK)];
@@ -54,6 +62,8 @@ impl Product {
             })
         };
         let start = of(&mut pairs, (dfa.start, chunks.start()));
+        let behind = if is_behind_prompt { chunks.between() } else { 0 };
+        let starts = (0..behind).map(|chunk| of(&mut pairs, (dfa.start, chunk))).collect();
         let mut at = 1;
         while at < pairs.len() {
             let (state, chunk) = pairs[at];
@@ -68,7 +78,7 @@ impl Product {
             ends.push(dfa.accepting[state] && chunks.may_end(chunk));
             at += 1;
         }
-        Ok(Self { classes, stride, steps, within, marked, ends, start, pairs, number })
+        Ok(Self { classes, stride, steps, within, marked, ends, start, starts, pairs, number })
     }
 
     pub(super) fn len(&self) -> usize {
@@ -81,6 +91,11 @@ impl Product {
         self.steps[state as usize * self.stride + usize::from(self.classes[usize::from(byte)])]
     }
 
+    /// The states behind the border of two tokens of a chunk, and of two chunks. O(1).
+    pub(super) fn borders(&self, state: u32) -> [u32; 2] {
+        [self.within[state as usize], self.marked[state as usize]]
+    }
+
     /// The state of a pair that bytes reach; [`DEAD`] of others. O(1).
     pub(super) fn state_of(&self, pair: (StateId, u16)) -> u32 {
         self.number.get(&pair).copied().unwrap_or(DEAD)
@@ -88,7 +103,7 @@ impl Product {
 
     /// The bytes of its tables.
     pub(super) fn bytes(&self) -> u64 {
-        self.steps.len() as u64 * 4 + self.len() as u64 * STATE_BYTES
+        (self.steps.len() + self.starts.len()) as u64 * 4 + self.len() as u64 * STATE_BYTES
     }
 }
 

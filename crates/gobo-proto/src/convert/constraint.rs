@@ -104,6 +104,8 @@ impl From<&Constraint> for v1::Constraint {
             tokenization: match constraint.tokenization {
                 Tokenization::Any => v1::Tokenization::Any,
                 Tokenization::Canonical => v1::Tokenization::Canonical,
+                Tokenization::CanonicalStrict => v1::Tokenization::CanonicalStrict,
+                Tokenization::CanonicalHeal => v1::Tokenization::CanonicalHeal,
             }
             .into(),
         }
@@ -249,6 +251,8 @@ impl TryFrom<v1::Constraint> for Constraint {
         let tokenization = match tokenization {
             v1::Tokenization::Any => Tokenization::Any,
             v1::Tokenization::Canonical => Tokenization::Canonical,
+            v1::Tokenization::CanonicalStrict => Tokenization::CanonicalStrict,
+            v1::Tokenization::CanonicalHeal => Tokenization::CanonicalHeal,
         };
         let rule = rule.cut(tokenization);
         let token_classes = token_classes(constraint.token_classes)?;
@@ -303,6 +307,8 @@ mod tests {
             Constraint::regex("(?P<A>)").stopping(vec!["x".into(), "y".into()]).naming(classes()),
             Constraint::choice(["b", "a"]),
             Constraint::regex("a").cut(Tokenization::Canonical),
+            Constraint::regex("a").cut(Tokenization::CanonicalStrict),
+            Constraint::regex("a").cut(Tokenization::CanonicalHeal),
             Constraint::choice(Vec::<String>::new()),
             Constraint::json(Whitespace::Compact),
             Constraint::json_with(Whitespace::Single, NumberForm::Json),

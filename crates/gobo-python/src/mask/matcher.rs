@@ -284,6 +284,26 @@ impl PyMatcher {
         Ok(other)
     }
 
+    /// Another matcher at the beginning of a text behind a prompt, given its tokens since the last special one at least: under `canonical-strict` and
+    /// `canonical-heal` what comes is what the tokenizer would write behind it. `taken_back` tokens are to be dropped from its end.
+    fn after_prompt(&self, tokens: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let py = tokens.py();
+        let prompt = ids::chain(tokens)?;
+        let other = self.fork(py);
+        let mut state = other.state();
+        state.matcher =
+            state.matcher.clone().after_prompt(&prompt).map_err(|error| of_matcher(py, &error))?;
+        state.ignored = 0;
+        drop(state);
+        Ok(other)
+    }
+
+    /// How many tokens of the prompt were taken back: their bytes are written anew.
+    #[getter]
+    fn taken_back(&self) -> usize {
+        self.state().matcher.taken_back()
+    }
+
     /// Whether the text has ended: an EOS was taken, or it is complete, nothing can follow, and the binding has no EOS.
     fn is_terminated(&self) -> bool {
         self.state().has_ended()

@@ -73,7 +73,7 @@ impl Constraint {
         });
         let hasher = match self.tokenization {
             Tokenization::Any => hasher,
-            Tokenization::Canonical => hasher.field("tokenization", self.tokenization.name().as_bytes()),
+            canonical => hasher.field("tokenization", canonical.name().as_bytes()),
         };
         ConstraintDigest(hasher.finish())
     }

@@ -13,6 +13,17 @@ pub(crate) struct BorderSpans {
     pub(crate) encoder: Digest,
     /// `[states]`: the states behind the border of two tokens of a chunk, and of two chunks.
     pub(crate) states: Span,
+    /// Where texts begin behind prompts, if they may.
+    pub(crate) prompts: Option<PromptSpans>,
+}
+
+/// Where texts begin behind prompts.
+#[derive(Debug, Clone)]
+pub(crate) struct PromptSpans {
+    /// `[chunk states between characters]`: the state at the beginning of the text.
+    pub(crate) starts: Span,
+    /// Whether the last token of a prompt is taken back.
+    pub(crate) heals: bool,
 }
 
 impl BorderSpans {
@@ -28,6 +39,15 @@ impl BorderSpans {
             return Err(artifact.meaning("an index with calls or token edges has borders"));
         }
         let states = artifact.span::<[u32; 2]>(kinds::BORDERS, states.into())?;
-        Ok(Some(Self { encoder: Digest(encoder), states }))
+        let prompts =
+            artifact.has_section(kinds::STARTS).then(|| {
+                let starts = artifact.open_span::<u32>(kinds::STARTS)?;
+                match artifact.get::<u32>(&artifact.span::<u32>(kinds::HEALS, 1)?) {
+                    &[heals @ (0 | 1)] => Ok(PromptSpans { starts, heals: heals == 1 }),
+                    _ => Err(artifact
+                        .meaning("whether the last token of a prompt is taken back is neither 0 nor 1")),
+                }
+            });
+        Ok(Some(Self { encoder: Digest(encoder), states, prompts: prompts.transpose()? }))
     }
 }

@@ -120,6 +120,11 @@ impl Chunks<'_> {
         self.steps.get(usize::from(state) * self.stride + class).copied().unwrap_or(NO_CHUNK)
     }
 
+    /// How many states stand between characters, the dead one among them: the first ones. O(1).
+    pub fn between(&self) -> u16 {
+        u16::try_from(self.between).unwrap_or(u16::MAX)
+    }
+
     /// Whether a state stands between characters. O(1).
     pub fn is_between(&self, state: u16) -> bool {
         usize::from(state) < self.between
@@ -194,13 +199,20 @@ impl Words<'_> {
         self.edges.get(at).filter(|edge| edge[..2] == [node, token]).map_or(NO_WORD, |edge| edge[2])
     }
 
+    /// The edges from a node: node, token, next node with [`WORD_ENDS`]. O(log edges).
+    pub(crate) fn below(&self, node: u32) -> &[[u32; 3]] {
+        let node = node & !WORD_ENDS;
+        let from = self.edges.partition_point(|edge| edge[0] < node);
+        let to = self.edges.partition_point(|edge| edge[0] <= node);
+        self.edges.get(from..to).unwrap_or_default()
+    }
+
     /// The spellings of all words. O(edges).
     pub fn spellings(&self) -> Vec<Vec<TokenId>> {
         let mut found = Vec::new();
         let mut open = vec![(0, Vec::new())];
         while let Some((node, so_far)) = open.pop() {
-            let from = self.edges.partition_point(|edge| edge[0] < node);
-            for &[_, token, next] in self.edges[from..].iter().take_while(|edge| edge[0] == node) {
+            for &[_, token, next] in self.below(node) {
                 let mut spelling: Vec<TokenId> = so_far.clone();
                 spelling.push(token);
                 if next & WORD_ENDS != 0 {

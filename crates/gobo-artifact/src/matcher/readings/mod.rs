@@ -4,8 +4,16 @@
 //! the index, one for each way to put the marks that is still open. The mask behind a token t is the row behind a border within a chunk, without the tokens that
 //! t joins, and the row behind a border of two chunks; of all readings together. The sets of ways that are open at once were counted when the
 //! vocabulary was built, and a vocabulary with more than [`MAX_READINGS`] has no tables of its encoder.
+//!
+//! - `prompt.rs`: texts that go on with the last chunk of a prompt.
+//! - `healing.rs`: bytes of a prompt that are written anew.
+
+mod healing;
+mod prompt;
 
 use gobo_types::TokenId;
+
+pub(super) use self::healing::{Healing, is_place};
 
 use crate::layout::{DEAD, Encoder, MAX_READINGS, NO_TOKEN, Row, WORD_ENDS};
 use crate::matcher::error::MatcherError;
@@ -36,6 +44,28 @@ pub(super) struct Tables<'a> {
     pub(super) index: &'a Index,
     pub(super) vocabulary: &'a Vocabulary,
     pub(super) encoder: Encoder<'a>,
+    /// Bytes of a prompt that are written anew before the text.
+    pub(super) healing: Option<&'a Healing>,
+}
+
+impl<'a> Tables<'a> {
+    /// The row behind a border, in a chunk that may be the beginning of `word`. O(1).
+    #[inline]
+    fn row(&self, state: u32, word: u32) -> Option<Row<'a>> {
+        if is_place(state) {
+            return self.healing?.row(state, word);
+        }
+        self.index.row_number(state).and_then(|number| self.index.row(self.vocabulary, number))
+    }
+
+    /// Where the bytes of a token lead from a border.
+    #[inline]
+    fn walk(&self, state: u32, bytes: &[u8]) -> u32 {
+        if is_place(state) {
+            return self.healing.map_or(DEAD, |healing| healing.walk(self, state, bytes));
+        }
+        self.index.walk(state, bytes)
+    }
 }
 
 impl Readings {
@@ -52,7 +82,8 @@ impl Readings {
     /// Whether the text is complete. O(readings).
     #[inline]
     pub(super) fn are_complete(&self, index: &Index) -> bool {
-        self.all().iter().any(|reading| reading.can_end() && index.is_complete(reading.state))
+        let is_complete = |state| !is_place(state) && index.is_complete(state);
+        self.all().iter().any(|reading| reading.can_end() && is_complete(reading.state))
     }
 
     fn none() -> Self {
@@ -73,16 +104,13 @@ impl Readings {
 
     /// The states from which `id` may be read, and the words of which it may be a part then. O(readings × parts of the last token × log merges).
     fn before<'s>(&'s self, tables: &'s Tables<'s>, id: TokenId) -> impl Iterator<Item = (u32, u32)> + 's {
-        let Tables { index, vocabulary, encoder } = tables;
-        let has = move |state: &u32| {
-            let row = index.row_number(*state).and_then(|number| index.row(vocabulary, number));
-            row.is_some_and(|row| row.contains(id))
-        };
+        let has =
+            move |(state, word): &(u32, u32)| tables.row(*state, *word).is_some_and(|row| row.contains(id));
         self.all().iter().flat_map(move |reading| {
-            let [within, marked] = reading.borders(index);
-            let within = Some(within).filter(has).filter(|_| !encoder.merges.joins(reading.last, id));
-            let within = within.map(|state| (state, reading.word));
-            [within, Some(marked).filter(has).map(|state| (state, 0))].into_iter().flatten()
+            let [within, marked] = reading.borders(tables);
+            let joins = |_: &_| !tables.encoder.merges.joins(reading.last, id);
+            let within = Some((within, reading.word)).filter(has).filter(joins);
+            [within, Some((marked, 0)).filter(has)].into_iter().flatten()
         })
     }
 
@@ -97,11 +125,11 @@ impl Readings {
         tables: &Tables<'_>,
         id: TokenId,
     ) -> Option<(TokenId, TokenId, TokenId)> {
-        let Tables { index, vocabulary, encoder } = tables;
         self.all().iter().find_map(|reading| {
-            let [within, _] = reading.borders(index);
-            let row = index.row_number(within).and_then(|number| index.row(vocabulary, number))?;
-            let (left, right) = encoder.merges.parts_joined(reading.last, id).filter(|_| row.contains(id))?;
+            let [within, _] = reading.borders(tables);
+            let row = tables.row(within, reading.word)?;
+            let (left, right) =
+                tables.encoder.merges.parts_joined(reading.last, id).filter(|_| row.contains(id))?;
             Some((reading.last, left, right))
         })
     }
@@ -113,7 +141,7 @@ impl Readings {
     pub(super) fn after(&self, tables: &Tables<'_>, id: TokenId) -> Result<Self, MatcherError> {
         let mut next = Self::none();
         for (state, word) in self.before(tables, id) {
-            let to = tables.index.walk(state, tables.vocabulary.bytes(id));
+            let to = tables.walk(state, tables.vocabulary.bytes(id));
             let word = tables.encoder.words.next(word, id);
             if to == DEAD || !next.add(Reading { state: to, last: id, word }) {
                 return Err(MatcherError::Corrupt { state });
@@ -199,10 +227,8 @@ impl Reading {
     /// Writes the mask of one reading: `[row words]`. Returns whether it has no token.
     #[inline]
     fn fill(&self, tables: &Tables<'_>, words: &mut [u32]) -> Result<bool, MatcherError> {
-        let Tables { index, vocabulary, encoder } = tables;
-        let row_of = |state: u32| index.row_number(state).and_then(|number| index.row(vocabulary, number));
-        let [within, marked] = self.borders(index);
-        let is_empty = match row_of(within) {
+        let [within, marked] = self.borders(tables);
+        let is_empty = match tables.row(within, self.word) {
             None => {
                 words.fill(0);
                 true
@@ -213,7 +239,7 @@ impl Reading {
                 }
                 // Of few words nothing has to be looked at but these.
                 let only = if let Row::Patched { base: None, patches } = row { Some(patches) } else { None };
-                vocabulary.strike(&encoder.merges, self.last, words, only);
+                tables.vocabulary.strike(&tables.encoder.merges, self.last, words, only);
                 match only {
                     None => words.iter().all(|&word| word == 0),
                     Some(patches) => {
@@ -222,7 +248,7 @@ impl Reading {
                 }
             }
         };
-        match row_of(marked) {
+        match tables.row(marked, 0) {
             None => Ok(is_empty),
             Some(row) if row.unite(words) => Ok(is_empty && row.is_empty()),
             Some(_) => Err(MatcherError::Corrupt { state: marked }),
@@ -231,11 +257,15 @@ impl Reading {
 
     /// The states behind the border of two tokens of a chunk, and of two chunks.
     #[inline]
-    fn borders(&self, index: &Index) -> [u32; 2] {
+    fn borders(&self, tables: &Tables<'_>) -> [u32; 2] {
         if self.last == NO_TOKEN {
             return [self.state, DEAD];
         }
-        let [within, marked] = index.borders(self.state);
+        let [within, marked] = if is_place(self.state) {
+            Healing::borders(tables, self.state)
+        } else {
+            tables.index.borders(self.state)
+        };
         [within, if self.can_end() { marked } else { DEAD }]
     }
 

@@ -59,10 +59,13 @@ pub(crate) fn run(global: &Global, args: &MaskArgs) -> anyhow::Result<Outcome> {
     let shown = &ids[..if args.ids { ids.len() } else { ids.len().min(IDS_SHOWN) }];
     if global.json {
         let notes = target.index.report()?.notes;
-        output::line(
-            json!({"complete": matcher.is_complete(), "allowed": ids.len(), "ids": shown, "notes": notes}),
-        )?;
+        output::line(json!({
+            "taken_back": matcher.taken_back(), "complete": matcher.is_complete(), "allowed": ids.len(), "ids": shown, "notes": notes,
+        }))?;
         return Ok(Outcome::Yes);
+    }
+    if matcher.taken_back() > 0 {
+        output::line(format_args!("taken back  {} token of the prompt", matcher.taken_back()))?;
     }
     output::line(format_args!("complete  {}", if matcher.is_complete() { "yes" } else { "no" }))?;
     output::line(format_args!(

@@ -1,7 +1,7 @@
 //! The target of `mask`, `explain` and `sample`: an index and its vocabulary, compiled now or read from a file.
 use std::sync::Arc;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use gobo_artifact::{Index, Matcher};
 use gobo_types::Budget;
 use gobo_worker::compile_constraint;
@@ -14,6 +14,7 @@ use crate::output::Outcome;
 pub(crate) struct Target {
     pub(crate) loaded: Loaded,
     pub(crate) index: Arc<Index>,
+    prompt: Vec<u32>,
 }
 
 impl Target {
@@ -28,7 +29,7 @@ impl Target {
                 None => Loaded::of_index(&index, &file, global)?,
             };
             loaded.note_first_use();
-            return Ok(Ok(Self { loaded, index: Arc::new(index) }));
+            return Ok(Ok(Self { loaded, index: Arc::new(index), prompt: args.prompt.clone() }));
         }
         let given = args.constraint.read()?;
         let tokenizer = args.tokenizer.as_deref().context("--tokenizer is missing")?;
@@ -41,14 +42,20 @@ impl Target {
                 if !global.json {
                     note_misspelt(&index.report()?);
                 }
-                Ok(Ok(Self { loaded, index }))
+                Ok(Ok(Self { loaded, index, prompt: args.prompt.clone() }))
             }
             Err(error) => Ok(Err(given.verdict(&error, global.json)?)),
         }
     }
 
-    /// A matcher at the empty text.
+    /// A matcher at the empty text behind the prompt.
     pub(crate) fn matcher(&self) -> anyhow::Result<Matcher> {
-        Ok(Matcher::new(self.index.clone(), self.loaded.vocabulary.clone(), &self.loaded.binding)?)
+        if !self.prompt.is_empty() && self.index.prompt_end().is_none() {
+            bail!(
+                "--prompt needs --tokenization canonical-strict or canonical-heal: under others a prompt excludes nothing"
+            );
+        }
+        let matcher = Matcher::new(self.index.clone(), self.loaded.vocabulary.clone(), &self.loaded.binding)?;
+        Ok(matcher.after_prompt(&self.prompt)?)
     }
 }

@@ -31,9 +31,12 @@ fn one_constraint_through_compile_inspect_verify_mask_explain_and_sample() {
 
     let mask =
         |prefix: &str| one(store, 0, &["mask", "--tokenizer", &tiny, "--regex", "(ab)*c", "--text", prefix]);
-    assert_eq!(mask(""), serde_json::json!({"complete": false, "allowed": 3, "ids": [0, 2, 3], "notes": []}));
+    let first =
+        serde_json::json!({"taken_back": 0, "complete": false, "allowed": 3, "ids": [0, 2, 3], "notes": []});
+    assert_eq!(mask(""), first);
     assert_eq!(mask("a")["ids"], serde_json::json!([1]));
-    assert_eq!(mask("abc"), serde_json::json!({"complete": true, "allowed": 1, "ids": [4], "notes": []}));
+    let last = serde_json::json!({"taken_back": 0, "complete": true, "allowed": 1, "ids": [4], "notes": []});
+    assert_eq!(mask("abc"), last);
     let refused = one(store, 1, &["mask", "--tokenizer", &tiny, "--regex", "(ab)*c", "--text", "b"]);
     assert_eq!(refused["allowed"], 0);
     // An index stands for both, given its vocabulary's name or a store that knows it.
@@ -145,6 +148,38 @@ fn check_counts_cases_and_texts() {
     assert_eq!(printed[0]["wrong"][0], serde_json::json!({"text": "b", "expected": "accept"}));
     std::fs::write(&cases, "{").unwrap();
     assert_eq!(gobo(home.path(), &["check", "--tokenizer", TOKENIZER, path]).status.code(), Some(2));
+}
+
+/// The prompt is `http:`, two tokens, and the tokenizer writes `://` as one.
+#[test]
+fn texts_of_cases_may_stand_behind_prompts() {
+    let home = tempfile::tempdir().unwrap();
+    let cases = home.path().join("cases.jsonl");
+    let lines = [
+        r#"{"choice":["//x.org"," yes"],"tokenization":"canonical-strict","prompt":[50256,4023,25],"accept":[" yes"],"reject":["//x.org","yes"]}"#,
+        r#"{"choice":["//x.org"," yes"],"tokenization":"canonical-heal","prompt":[4023,25],"accept":[" yes","//x.org"],"reject":["","://x.org"]}"#,
+        r#"{"choice":["//x.org"],"tokenization":"canonical-strict","prompt":[4023,25],"reject":["//x.org"]}"#,
+        r#"{"choice":["//x.org"],"tokenization":"canonical-strict","accept":["//x.org"]}"#,
+    ];
+    std::fs::write(&cases, lines.join("\n")).unwrap();
+    let path = cases.to_str().unwrap();
+    let printed = json(home.path(), 0, &["check", "--tokenizer", "r50k_base", path]);
+    assert_eq!(printed[lines.len()]["summary"]["wrong"], 0);
+    assert_eq!(printed[lines.len()]["summary"]["index"], 4);
+
+    for (line, said) in [
+        (r#"{"choice":["a"],"prompt":[1]}"#, "a prompt needs the tokenization canonical-strict"),
+        (
+            r#"{"choice":["a"],"tokenization":"canonical-heal","prompt":[67,67,67]}"#,
+            "of the prompt, is not what the tokenizer",
+        ),
+    ] {
+        std::fs::write(&cases, line).unwrap();
+        let output = gobo(home.path(), &["check", "--tokenizer", "r50k_base", path]);
+        assert_eq!(output.status.code(), Some(2));
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(stderr.contains(said), "{stderr}");
+    }
 }
 
 #[test]

@@ -7,33 +7,44 @@ use serde::{Deserialize, Serialize};
 
 /// How the texts of a constraint may be cut into tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase", try_from = "String")]
+#[serde(rename_all = "kebab-case", try_from = "String")]
 pub enum Tokenization {
     /// In every way that spells them.
     #[default]
     Any,
     /// As the tokenizer itself cuts them, where a chunk begins with the text: what stands before it excludes nothing.
     Canonical,
+    /// As the tokenizer itself cuts them together with the prompt, whose tokens stay as they are.
+    CanonicalStrict,
+    /// As the tokenizer itself cuts them together with the prompt, whose last token is taken back and written anew (*token healing*).
+    CanonicalHeal,
 }
 
 impl Tokenization {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::Any, Self::Canonical];
+    pub const ALL: [Self; 4] = [Self::Any, Self::Canonical, Self::CanonicalStrict, Self::CanonicalHeal];
 
     /// Their words.
-    pub const NAMES: &'static [&'static str] = &["any", "canonical"];
+    pub const NAMES: &'static [&'static str] = &["any", "canonical", "canonical-strict", "canonical-heal"];
 
     /// The word of the command line, of case files and of the digest.
     pub fn name(self) -> &'static str {
         match self {
             Self::Any => "any",
             Self::Canonical => "canonical",
+            Self::CanonicalStrict => "canonical-strict",
+            Self::CanonicalHeal => "canonical-heal",
         }
     }
 
     /// Whether it is the default, under which keys and files are as if there were no other.
     pub fn is_any(&self) -> bool {
         *self == Self::Any
+    }
+
+    /// Whether texts may go on with the last chunk of a prompt.
+    pub fn is_behind_prompt(self) -> bool {
+        matches!(self, Self::CanonicalStrict | Self::CanonicalHeal)
     }
 }
 
@@ -45,7 +56,7 @@ impl fmt::Display for Tokenization {
 
 /// A word that names no tokenization.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("texts are cut into tokens in any way, or in the canonical one")]
+#[error("texts are cut into tokens in any way, or canonical, canonical-strict or canonical-heal")]
 pub struct TokenizationError;
 
 impl TryFrom<String> for Tokenization {

@@ -1,0 +1,221 @@
+//! Bytes that were taken back from a prompt and are written anew, by the tokens that the tokenizer itself would write (*token healing*).
+//!
+//! Within these bytes a text stands in no state of the index. It has a *place*: how many of them are written, where the chunks stand, and which word the chunk may be
+//! the beginning of. The tokens that may follow a border at a place are those that are the next bytes, and those that begin with all that are left and go on
+//! with the constraint's text; of these, the ones behind which some way leads on. That is found once, when the text begins, from the last place
+//! backwards, since tokens lead forwards only: O(places × (tokens below the bytes × log + rows)). Bytes are as many as a token has, so places are few, and
+//! the tokens of most are few, too.
+
+use std::collections::{BTreeMap, HashMap};
+
+use gobo_types::TokenId;
+
+use super::{Reading, Readings, Tables};
+use crate::layout::{DEAD, NO_CHUNK, Row, Trie};
+
+/// Most bytes that are written anew.
+pub(in crate::matcher) const MAX_HEALED: usize = 256;
+
+/// Marks a place in the place of a state; the limit of states is below it.
+const IS_PLACE: u32 = 1 << 31;
+
+/// A row: pairs (word, bits).
+type Patches = Box<[[u32; 2]]>;
+
+/// The bytes, and what may follow each border within them.
+#[derive(Debug)]
+pub(in crate::matcher) struct Healing {
+    bytes: Box<[u8]>,
+    /// By place and word.
+    rows: HashMap<(u32, u32), Patches>,
+    /// Whether a word that begins in them may be spelled in the text, and could not go on.
+    pub(super) is_stuck: bool,
+}
+
+/// The place where so many bytes are written and the chunks stand at `chunk`.
+fn place(written: usize, chunk: u16) -> u32 {
+    let written = u32::try_from(written).expect("256 bytes at most are written anew");
+    IS_PLACE | written << 16 | u32::from(chunk)
+}
+
+/// The parts of a place, if it stands in the place of a state.
+fn parts(state: u32) -> Option<(usize, u16)> {
+    let chunk = u16::try_from(state & 0xffff).expect("16 bits");
+    (state & IS_PLACE != 0).then_some(((state >> 16 & 0x7fff) as usize, chunk))
+}
+
+/// Whether a place stands in the place of a state.
+pub(in crate::matcher) fn is_place(state: u32) -> bool {
+    state & IS_PLACE != 0
+}
+
+impl Healing {
+    /// What may be written behind `before`: readings whose states are those of chunks.
+    pub(super) fn new(tables: &Tables<'_>, bytes: &[u8], before: &Readings) -> (Self, Readings) {
+        let mut healing = Self { bytes: bytes.into(), rows: HashMap::new(), is_stuck: false };
+        let mut beginning = Readings::none();
+        for reading in before.all() {
+            let chunk = u16::try_from(reading.state).unwrap_or(NO_CHUNK);
+            let is_added = beginning.add(Reading { state: place(0, chunk), ..*reading });
+            debug_assert!(is_added, "there are as many");
+        }
+        // Behind each border: the tokens, and where they end.
+        let mut steps: BTreeMap<(u32, u32), Vec<(TokenId, u32)>> = BTreeMap::new();
+        let mut open: Vec<(u32, u32)> =
+            beginning.all().iter().flat_map(|reading| reading.open_borders(tables)).collect();
+        while let Some(border) = open.pop() {
+            if is_place(border.0) && !steps.contains_key(&border) {
+                let found = healing.steps(tables, border.0);
+                for &(id, to) in &found {
+                    let after =
+                        Reading { state: to, last: id, word: tables.encoder.words.next(border.1, id) };
+                    if is_place(to) {
+                        open.extend(after.open_borders(tables));
+                    } else {
+                        healing.is_stuck |= after.may_be_stuck(tables);
+                    }
+                }
+                steps.insert(border, found);
+            }
+        }
+        // Tokens lead to places that are greater.
+        for (&border, found) in steps.iter().rev() {
+            let row = healing.live(tables, border.1, found);
+            healing.rows.insert(border, row);
+        }
+        (healing, beginning)
+    }
+
+    /// The row behind a border at a place, in a chunk that may be the beginning of `word`.
+    pub(super) fn row(&self, place: u32, word: u32) -> Option<Row<'_>> {
+        let patches = self.rows.get(&(place, word)).filter(|patches| !patches.is_empty())?;
+        Some(Row::Patched { base: None, patches })
+    }
+
+    /// The bytes that are not written at a place yet.
+    pub(in crate::matcher) fn rest(&self, state: u32) -> &[u8] {
+        parts(state).and_then(|(written, _)| self.bytes.get(written..)).unwrap_or_default()
+    }
+
+    /// The places behind the border of two tokens of a chunk, and of two chunks.
+    pub(super) fn borders(tables: &Tables<'_>, state: u32) -> [u32; 2] {
+        let Some((written, chunk)) = parts(state) else { return [DEAD; 2] };
+        let chunks = &tables.encoder.chunks;
+        [chunks.within(chunk), chunks.marked(chunk)].map(|chunk| match chunk {
+            NO_CHUNK => DEAD,
+            chunk => place(written, chunk),
+        })
+    }
+
+    /// Where the bytes of a token lead from a place behind a border.
+    pub(super) fn walk(&self, tables: &Tables<'_>, state: u32, bytes: &[u8]) -> u32 {
+        let Some((written, chunk)) = parts(state) else { return DEAD };
+        let rest = self.bytes.get(written..).unwrap_or_default();
+        let (own, text) = bytes.split_at(bytes.len().min(rest.len()));
+        if !rest.starts_with(own) {
+            return DEAD;
+        }
+        match own.iter().fold(chunk, |chunk, &byte| tables.encoder.chunks.next(chunk, byte)) {
+            NO_CHUNK => DEAD,
+            chunk if own.len() < rest.len() => place(written + own.len(), chunk),
+            chunk => tables.index.walk(tables.index.start_behind(chunk), text),
+        }
+    }
+
+    /// The tokens that may be written from a place behind a border, and where they lead.
+    fn steps(&self, tables: &Tables<'_>, from: u32) -> Vec<(TokenId, u32)> {
+        let mut found = Vec::new();
+        let Some((written, chunk)) = parts(from) else { return found };
+        let Tables { index, vocabulary, encoder, .. } = tables;
+        let chunks = &encoder.chunks;
+        let is_between = chunks.is_between(chunk);
+        let may_be = |id: TokenId| {
+            if is_between {
+                chunks.class_of(id) != 0 && (chunks.begins(chunk) || !encoder.merges.is_whole(id))
+            } else {
+                encoder.merges.is_proper(id)
+            }
+        };
+        let mut add = |ids: &[TokenId], to: u32| {
+            if to != DEAD {
+                found.extend(ids.iter().filter(|&&id| may_be(id)).map(|&id| (id, to)));
+            }
+        };
+        let rest = &self.bytes[written..];
+        let trie = vocabulary.trie();
+        let mut path = trie.prefixes(rest);
+        for (length, ids) in path.by_ref() {
+            add(ids, self.walk(tables, from, &rest[..length]));
+        }
+        if let Some((block, to)) = path.below() {
+            let state = self.walk(tables, from, rest);
+            let mut open = vec![(block, to, state)];
+            while let Some((first, to, state)) = open.pop().filter(|of| of.2 != DEAD) {
+                each_node(&trie, first, to, |byte, ids, below| {
+                    let next = index.next_state(state, byte);
+                    add(ids, next);
+                    open.extend(below.filter(|_| next != DEAD).map(|(child, end)| (child, end, next)));
+                });
+            }
+        }
+        found
+    }
+
+    /// The tokens behind which a way leads on.
+    fn live(&self, tables: &Tables<'_>, word: u32, steps: &[(TokenId, u32)]) -> Patches {
+        let mut words: BTreeMap<u32, u32> = BTreeMap::new();
+        let tables = Tables { healing: Some(self), ..*tables };
+        let mut row = vec![0; tables.index.row_words()];
+        let mut counts: HashMap<(u32, u32), u64> = HashMap::new();
+        for &(id, state) in steps {
+            let after = Reading { state, last: id, word: tables.encoder.words.next(word, id) };
+            let [within, marked] = after.borders(&tables);
+            let is_live = after.can_end() && !is_place(state) && tables.index.is_complete(state)
+                || tables.row(marked, 0).is_some_and(|row| !row.is_empty())
+                || tables.row(within, after.word).is_some_and(|follow| {
+                    // More can follow than it joins, or some token that it does not join is found.
+                    let joined = tables.encoder.merges.cuts_after(id);
+                    let joined: u64 = joined.map(|cut| u64::from(cut.to.saturating_sub(cut.from))).sum();
+                    let count = *counts.entry((within, after.word)).or_insert_with(|| {
+                        follow.write(&mut row);
+                        row.iter().map(|word| u64::from(word.count_ones())).sum()
+                    });
+                    joined < count || {
+                        follow.write(&mut row);
+                        tables.encoder.merges.strike_once(id, &mut row);
+                        row.iter().any(|&word| word != 0)
+                    }
+                });
+            if is_live {
+                *words.entry(id >> 5).or_default() |= 1 << (id & 31);
+            }
+        }
+        words.into_iter().map(|(at, bits)| [at, bits]).collect()
+    }
+}
+
+impl Reading {
+    /// The places of its borders, each with the word that the chunk may be the beginning of.
+    fn open_borders(&self, tables: &Tables<'_>) -> impl Iterator<Item = (u32, u32)> {
+        let [within, marked] = self.borders(tables);
+        [(within, self.word), (marked, 0)].into_iter().filter(|of| of.0 != DEAD)
+    }
+}
+
+/// Calls `found` with each node from `first` on, whose ids end at `to`: its byte, its own ids, and the first node below it with the end of theirs.
+fn each_node(
+    trie: &Trie<'_>,
+    first: usize,
+    to: u32,
+    mut found: impl FnMut(u8, &[TokenId], Option<(usize, u32)>),
+) {
+    for number in first.. {
+        let node = trie.nodes[number];
+        let end = trie.subtree_end(number, to);
+        let own = &trie.order[node.first as usize..trie.own_end(number, end) as usize];
+        found(node.byte(), own, node.children().map(|child| (child, end)));
+        if node.is_last() {
+            return;
+        }
+    }
+}
