@@ -35,6 +35,31 @@ fn the_version_and_the_words_of_statuses() {
     }
 }
 
+/// The same of prompts and of runs of tokens.
+#[test]
+fn null_is_a_status_of_prompts() {
+    let fixture = Fixture::new(|case| case.id == "iso-date");
+    let opened = fixture.open();
+    let taken = opened.matcher(&fixture.cases[0].json()).unwrap();
+    let is_null = |name: &str, status: gobo_status| {
+        assert_eq!((status, last_error()), (GOBO_NULL_ARGUMENT, format!("{name} is NULL")));
+    };
+    let of = |told: Result<(), (gobo_status, String)>| told.unwrap_err().0;
+    // SAFETY: everything is NULL or a place.
+    unsafe {
+        let of_none = told(0, |place| gobo_matcher_forced_tokens(None, ptr::null_mut(), 0, place));
+        is_null("matcher", of(of_none.map(drop)));
+        is_null("count", gobo_matcher_forced_tokens(Some(&taken), ptr::null_mut(), 0, None));
+        is_null("taken_back", gobo_matcher_after_prompt(Some(&taken), ptr::null(), 0, None, None));
+        let mut count = std::mem::MaybeUninit::new(0);
+        is_null("after", gobo_matcher_after_prompt(Some(&taken), ptr::null(), 0, None, Some(&mut count)));
+        let no_tokens =
+            made(|place| gobo_matcher_after_prompt(Some(&taken), ptr::null(), 1, place, Some(&mut count)));
+        is_null("prompt", of(no_tokens.map(drop)));
+    }
+    gobo_matcher_free(Some(taken));
+}
+
 /// Every function, with each pointer NULL in turn.
 #[test]
 fn null_is_a_status() {
@@ -95,15 +120,6 @@ fn null_is_a_status() {
         );
         is_null("matcher", of(told(0, |place| gobo_matcher_forced_token(None, place)).map(drop)));
         is_null("token", gobo_matcher_forced_token(Some(&taken), None));
-        let of_none = told(0, |place| gobo_matcher_forced_tokens(None, ptr::null_mut(), 0, place));
-        is_null("matcher", of(of_none.map(drop)));
-        is_null("count", gobo_matcher_forced_tokens(Some(&taken), ptr::null_mut(), 0, None));
-        is_null("taken_back", gobo_matcher_after_prompt(Some(&taken), ptr::null(), 0, None, None));
-        let mut count = std::mem::MaybeUninit::new(0);
-        is_null("after", gobo_matcher_after_prompt(Some(&taken), ptr::null(), 0, None, Some(&mut count)));
-        let no_tokens =
-            made(|place| gobo_matcher_after_prompt(Some(&taken), ptr::null(), 1, place, Some(&mut count)));
-        is_null("prompt", of(no_tokens.map(drop)));
         is_null("length", gobo_matcher_forced(Some(&taken), ptr::null_mut(), 0, None));
         is_null(
             "bytes",
