@@ -4,12 +4,13 @@
 //! - `advance.rs`: takes tokens or bytes, takes tokens back, tries tokens without moving, and tells the bytes that must come next.
 //! - `edges.rs`: steps under an index with token edges.
 //! - `prefix.rs`: texts that begin inside of a token.
+//! - `prompt.rs`: texts that go on with the last chunk of a prompt.
 //! - `places.rs`: what stands in the place of a state behind an EOS and before a prefix is spelled.
 //! - `probe.rs`: a place that moves while its matcher stays.
 //! - `drafts`: the masks along a chain and over a tree of draft tokens.
 //! - `configurations`: the ways to read a text under an index with calls, each a state and its stacks; `stacks` has the graph of
 //!   all stacks.
-//! - `readings`: the ways to read a text that is cut into tokens as the tokenizer cuts it; prompts that it goes on with, and their healing.
+//! - `readings`: the ways to read a text that is cut into tokens as the tokenizer cuts it; where it begins behind a prompt, and the healing of one.
 //! - `batch.rs`: the masks of many texts in one matrix; `matrix.rs` has its rows.
 
 mod advance;
@@ -24,6 +25,7 @@ mod matrix;
 mod places;
 mod prefix;
 mod probe;
+mod prompt;
 mod readings;
 mod stacks;
 

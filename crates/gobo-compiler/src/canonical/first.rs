@@ -10,21 +10,21 @@
 //! follow is joined by some of them.
 //!
 //! **Cost.** A walk of the vocabulary's trie for each state of the constraint at which a token can end, whose tokens are told apart by what they do to
-//! chunks (some hundred classes), and a look at each of these groups for each state of chunks; a walk for each pair of states inside of a
-//! character. Then a look at each group for each change of what it leads to, and a test of neighbours for each token in groups that are not
+//! chunks (some hundred classes), and a look at each of these groups for each state of chunks; inside of characters, a walk for each state of chunks
+//! and each kind of state of the constraint ([`super::inside`]). Then a look at each group for each change of what it leads to, and a test of neighbours for each token in groups that are not
 //! decided as a whole.
 
 use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_artifact::layout::{Encoder, NO_CHUNK, Trie};
-use gobo_automata::{Dfa, StateId};
+use gobo_artifact::layout::{Encoder, NO_CHUNK};
+use gobo_automata::StateId;
 use gobo_types::{Budget, CompileError, TokenId, checked_u32};
 
-use super::product::{DEAD, Product};
-
-const PHASE: &str = "walking the vocabulary in canonical form";
+use super::inside::{Found, Inside};
+use super::product::DEAD;
+use super::walk::{PHASE, Walk, reach};
 
 /// Bytes of a group.
 const GROUP_BYTES: u64 = 48;
@@ -45,6 +45,13 @@ enum Live {
     Some(Vec<TokenId>),
 }
 
+/// Live tokens.
+pub(super) struct List<'a> {
+    pub(super) ids: &'a [TokenId],
+    /// Where they lie, if lists of other states may be the same.
+    pub(super) place: Option<u32>,
+}
+
 /// The tokens from a state of the constraint that lead to one state of it, and do the same to all states of chunks between characters.
 struct Alike {
     to: StateId,
@@ -63,17 +70,6 @@ pub(super) struct First {
     tokens: Vec<TokenId>,
 }
 
-/// What is walked.
-pub(super) struct Walk<'a> {
-    pub(super) dfa: &'a Dfa,
-    pub(super) product: &'a Product,
-    pub(super) encoder: &'a Encoder<'a>,
-    pub(super) trie: Trie<'a>,
-    /// Highest id + 1.
-    pub(super) ids: usize,
-    pub(super) budget: &'a Budget,
-}
-
 impl First {
     pub(super) fn new(walk: &Walk<'_>) -> Result<Self, CompileError> {
         let mut first = Self { groups: Vec::new(), of: vec![None; walk.product.len()], tokens: Vec::new() };
@@ -89,7 +85,15 @@ impl First {
 
     /// The live tokens of a state.
     pub(super) fn tokens_of(&self, state: u32) -> impl Iterator<Item = TokenId> + '_ {
-        self.groups_of(state).iter().flat_map(|group| self.live(group)).copied()
+        self.lists_of(state).flat_map(|list| list.ids).copied()
+    }
+
+    /// The same in lists, one for each group.
+    pub(super) fn lists_of(&self, state: u32) -> impl Iterator<Item = List<'_>> {
+        self.groups_of(state).iter().map(|group| List {
+            ids: self.live(group),
+            place: matches!(group.live, Live::All).then_some(group.tokens.0),
+        })
     }
 
     fn groups_of(&self, state: u32) -> &[Group] {
@@ -113,6 +117,7 @@ impl First {
         let Walk { product, encoder, budget, .. } = walk;
         let chunks = &encoder.chunks;
         let mut alike: HashMap<StateId, Vec<Alike>> = HashMap::new();
+        let mut inside = Inside::default();
         let mut open = VecDeque::new();
         let mut is_reached = vec![false; product.len()];
         let behind = product.starts.iter().flat_map(|&start| product.borders(start));
@@ -141,7 +146,7 @@ impl First {
                     self.groups.push(Group { from: state, to, tokens, live: Live::Some(Vec::new()) });
                 }
             } else {
-                self.inside(walk, state)?;
+                self.inside(walk, &mut inside, state)?;
             }
             let end = checked_u32(self.groups.len());
             budget.charge_bytes(PHASE, u64::from(end - begin) * GROUP_BYTES)?;
@@ -163,24 +168,38 @@ impl First {
         let has_words = !encoder.words.is_empty();
         let mut found: Vec<Alike> = Vec::new();
         let mut lists: Vec<Vec<TokenId>> = Vec::new();
-        let mut known: HashMap<(StateId, u16, bool), usize> = HashMap::new();
+        // Of each state that tokens lead to: one more than the number of the list of each class, of tokens that are whole chunks after that of others.
+        let mut known: Vec<Vec<u32>> = Vec::new();
+        let mut numbers: HashMap<StateId, usize> = HashMap::new();
+        let mut last = (StateId::DEAD, 0);
+        let cells = 2 * encoder.chunks.classes_of_tokens();
         reach(
             trie,
             from,
             budget,
             |state, byte| Some(dfa.next(state, byte)).filter(|&next| next != StateId::DEAD),
             |to, ids| {
+                // Most tokens lead to one state.
+                if last.0 != to {
+                    let number = *numbers.entry(to).or_insert_with(|| {
+                        known.push(vec![0; cells]);
+                        known.len() - 1
+                    });
+                    last = (to, number);
+                }
+                let known = &mut known[last.1];
                 for &id in ids {
                     let class = encoder.chunks.class_of(id);
                     // Tokens of class 0 are no encodings, or are within no chunk.
                     if class != 0 {
                         let is_whole = has_words && encoder.merges.is_whole(id);
-                        let number = *known.entry((to, class, is_whole)).or_insert_with(|| {
+                        let number = &mut known[2 * usize::from(class) + usize::from(is_whole)];
+                        if *number == 0 {
                             found.push(Alike { to, class, is_whole, tokens: (0, 0) });
                             lists.push(Vec::new());
-                            lists.len() - 1
-                        });
-                        lists[number].push(id);
+                            *number = checked_u32(lists.len());
+                        }
+                        lists[*number as usize - 1].push(id);
                     }
                 }
             },
@@ -192,28 +211,17 @@ impl First {
     }
 
     /// Adds the groups of a state inside of a character.
-    fn inside(&mut self, walk: &Walk<'_>, from: u32) -> Result<(), CompileError> {
-        let Walk { product, encoder, trie, budget, .. } = walk;
-        let mut found: Vec<(u32, Vec<TokenId>)> = Vec::new();
-        let mut known: HashMap<u32, usize> = HashMap::new();
-        reach(
-            trie,
+    fn inside(&mut self, walk: &Walk<'_>, inside: &mut Inside, from: u32) -> Result<(), CompileError> {
+        let (state, chunk) = walk.product.pairs[from as usize];
+        let mut keep = |ids: &[TokenId]| self.push(ids, walk.budget);
+        let groups = inside.groups(walk, (state, chunk), &mut keep)?;
+        walk.budget.charge_steps(PHASE, groups.len() as u64)?;
+        self.groups.extend(groups.into_iter().map(|Found { to, chunk, tokens }| Group {
             from,
-            budget,
-            |state, byte| Some(product.next(state, byte)).filter(|&next| next != DEAD),
-            |to, ids| {
-                let ids = ids.iter().copied().filter(|&id| encoder.merges.is_proper(id));
-                let number = *known.entry(to).or_insert_with(|| {
-                    found.push((to, Vec::new()));
-                    found.len() - 1
-                });
-                found[number].1.extend(ids);
-            },
-        )?;
-        for (to, list) in found.into_iter().filter(|(_, list)| !list.is_empty()) {
-            let tokens = self.push(&list, budget)?;
-            self.groups.push(Group { from, to, tokens, live: Live::Some(Vec::new()) });
-        }
+            to: walk.product.state_of((to, chunk)),
+            tokens,
+            live: Live::Some(Vec::new()),
+        }));
         Ok(())
     }
 
@@ -291,28 +299,34 @@ impl First {
         // Of each state the tokens that are live, counted, and a mark for each id.
         let mut counts = vec![0_u64; product.len()];
         let mut is_known = vec![false; walk.ids];
+        let mut most_joined: HashMap<u32, u64> = HashMap::new();
         let mut is_sure = product.ends.clone();
         let mut is_open = is_sure.clone();
+        // States whose groups are live as a whole: nothing can be added.
+        let mut is_done = vec![false; product.len()];
         let mut open: VecDeque<u32> =
             (1..checked_u32(product.len())).filter(|&at| is_sure[at as usize]).collect();
         while let Some(to) = open.pop_front() {
             is_open[to as usize] = false;
+            is_done[to as usize] = is_sure[to as usize];
             budget.charge_steps(PHASE, 1 + groups_to[to as usize].len() as u64)?;
             for &number in &groups_to[to as usize] {
                 let group = &self.groups[number as usize];
                 let Live::Some(before) = &group.live else { continue };
                 let (from, count) = (group.from, before.len());
                 let was_empty = counts[from as usize] == 0;
-                let live = if is_sure[to as usize] {
-                    Live::All
-                } else {
-                    let next = product.within[to as usize];
-                    match self.recheck(group, before, (next, counts[next as usize]), &mut is_known, walk)? {
-                        live if live.len() == count => continue,
-                        live if live.len() == self.all(group).len() => Live::All,
-                        live => Live::Some(live),
-                    }
-                };
+                let next = product.within[to as usize];
+                let follow = counts[next as usize];
+                let live =
+                    if is_sure[to as usize] || self.most_joined(group, &mut most_joined, walk)? < follow {
+                        Live::All
+                    } else {
+                        match self.recheck(group, before, (next, follow), &mut is_known, walk)? {
+                            live if live.len() == count => continue,
+                            live if live.len() == self.all(group).len() => Live::All,
+                            live => Live::Some(live),
+                        }
+                    };
                 let all = self.all(group).len();
                 let now = match &live {
                     Live::All => all,
@@ -325,13 +339,30 @@ impl First {
                     if was_empty && product.marked[state as usize] == from {
                         is_sure[state as usize] = true;
                     }
-                    if !std::mem::replace(&mut is_open[state as usize], true) {
+                    if !is_done[state as usize] && !std::mem::replace(&mut is_open[state as usize], true) {
                         open.push_back(state);
                     }
                 }
             }
         }
         Ok(())
+    }
+
+    /// How many tokens one of a group joins at most, or more; `known` has it by where lists lie. Where more can follow, all are live.
+    fn most_joined(
+        &self,
+        group: &Group,
+        known: &mut HashMap<u32, u64>,
+        walk: &Walk<'_>,
+    ) -> Result<u64, CompileError> {
+        if let Some(&most) = known.get(&group.tokens.0) {
+            return Ok(most);
+        }
+        let all = self.all(group);
+        walk.budget.charge_steps(PHASE, all.len() as u64)?;
+        let most = all.iter().map(|&id| joined(walk.encoder, id)).max().unwrap_or_default();
+        known.insert(group.tokens.0, most);
+        Ok(most)
     }
 
     /// The tokens of a group that are live by what can follow them within the chunk, First of `next`, which has so many tokens; `before` were so
@@ -354,9 +385,7 @@ impl First {
         for &id in self.all(group).iter().filter(|&&id| !is_known[id as usize]) {
             tests += 1;
             // More can follow than it joins, or some token that it does not join is found.
-            let joined: u64 =
-                encoder.merges.cuts_after(id).map(|cut| u64::from(cut.to.saturating_sub(cut.from))).sum();
-            let is_live = joined < follow
+            let is_live = joined(encoder, id) < follow
                 || self.tokens_of(next).any(|follows| {
                     tests += 1;
                     !encoder.merges.joins(id, follows)
@@ -372,35 +401,7 @@ impl First {
     }
 }
 
-/// Calls `found` with each state that tokens lead to from `from`, and the ids of these tokens, node by node; `next` is the state after a byte, if there
-/// is one. O(nodes on live paths and their siblings).
-fn reach<S: Copy>(
-    trie: &Trie<'_>,
-    from: S,
-    budget: &Budget,
-    next: impl Fn(S, u8) -> Option<S>,
-    mut found: impl FnMut(S, &[TokenId]),
-) -> Result<(), CompileError> {
-    let mut open: Vec<(usize, u32, S)> = vec![(trie.root, trie.to, from)];
-    let mut looked = 0;
-    while let Some((first, to, state)) = open.pop() {
-        for number in first.. {
-            looked += 1;
-            let node = trie.nodes[number];
-            let end = trie.subtree_end(number, to);
-            if let Some(next) = next(state, node.byte()) {
-                let own_end = trie.own_end(number, end);
-                if own_end > node.first {
-                    found(next, &trie.order[node.first as usize..own_end as usize]);
-                }
-                if let Some(child) = node.children() {
-                    open.push((child, end, next));
-                }
-            }
-            if node.is_last() {
-                break;
-            }
-        }
-    }
-    budget.charge_steps(PHASE, looked)
+/// How many tokens a token joins, or more, where cuts overlap. O(cuts).
+fn joined(encoder: &Encoder<'_>, id: TokenId) -> u64 {
+    encoder.merges.cuts_after(id).map(|cut| u64::from(cut.to.saturating_sub(cut.from))).sum()
 }

@@ -5,7 +5,9 @@
 //! constraints*, has a state for each pair of a state and a token in their place.
 
 mod first;
+mod inside;
 mod product;
+mod walk;
 
 use foldhash::{HashMap, HashMapExt};
 use gobo_artifact::Vocabulary;
@@ -16,12 +18,19 @@ use gobo_types::{
     Budget, CompileError, Constraint, RefusalKind, ReportEntry, TokenId, Tokenization, checked_u32,
 };
 
-use self::first::{First, Walk};
+use self::first::{First, List};
 use self::product::{DEAD, Product};
+use self::walk::Walk;
 use crate::compiled::{CompileStats, Compiled};
 use crate::spell::{OTHER_VOCABULARY, Spelled, spell};
 
 const PHASE: &str = "laying out rows";
+
+/// Of one token in so many words of a row or fewer, the ids are sorted; else words are made.
+const FEW: usize = 32;
+
+/// So many words of two rows are united while one token is added to a row.
+const WORDS_PER_TOKEN: usize = 8;
 
 /// Compiles an index whose masks let through only what the tokenizer itself would write.
 ///
@@ -171,6 +180,8 @@ fn canonical<'v>(
     let row_words = vocabulary.row_words();
     let mut states = vec![(None, false); product.len()];
     let (mut ids, mut words): (Vec<TokenId>, Vec<u32>) = (Vec::new(), vec![0; row_words]);
+    let mut united = LongLists::default();
+    let mut known: HashMap<Vec<u32>, u32> = HashMap::new();
     let mut computed = 0;
     for state in 1..checked_u32(product.len()) {
         let at = state as usize;
@@ -178,24 +189,34 @@ fn canonical<'v>(
         if !first.is_reached(state) {
             continue;
         }
-        ids.clear();
-        ids.extend(first.tokens_of(state));
-        if ids.is_empty() && !product.ends[at] {
+        let count: usize = first.lists_of(state).map(|list| list.ids.len()).sum();
+        if count == 0 && !product.ends[at] {
             continue;
         }
         computed += 1;
+        // Strings have the same lists inside of their characters.
+        let places: Option<Vec<u32>> = first.lists_of(state).map(|list| list.place).collect();
+        if let Some(&number) = places.as_ref().and_then(|places| known.get(places)) {
+            states[at].0 = Some(number);
+            continue;
+        }
         let before = rows.bytes();
-        budget.charge_steps(PHASE, ids.len() as u64 + row_words as u64 / 64)?;
-        let number = if ids.len() <= row_words / 64 {
-            ids.sort_unstable();
+        let number = if count <= row_words / FEW {
+            budget.charge_steps(PHASE, 1 + count as u64)?;
+            ids.clear();
+            ids.extend(first.tokens_of(state));
             rows.push_sparse(&mut ids)
         } else {
             words.fill(0);
-            ids.iter().for_each(|&id| words[(id >> 5) as usize] |= 1 << (id & 31));
+            let steps: u64 = first.lists_of(state).map(|list| united.unite(&list, &mut words)).sum();
+            budget.charge_steps(PHASE, row_words as u64 / 64 + steps)?;
             rows.push(&words)
         };
         budget.charge_bytes(PHASE, (rows.bytes() - before) as u64)?;
         states[at].0 = Some(checked_u32(number));
+        if let Some(places) = places {
+            known.insert(places, checked_u32(number));
+        }
     }
     if states[product.start as usize].0.is_none() {
         return Ok(None);
@@ -219,6 +240,31 @@ fn canonical<'v>(
         rows,
         computed,
     }))
+}
+
+/// Long lists of tokens as words: each is in the rows of many states, of all that are open while a text goes on with a string.
+#[derive(Default)]
+struct LongLists(HashMap<u32, Box<[u32]>>);
+
+impl LongLists {
+    /// Adds a list to a row: `[row words]`. Its steps.
+    fn unite(&mut self, list: &List<'_>, row: &mut [u32]) -> u64 {
+        let set = |row: &mut [u32]| {
+            list.ids.iter().for_each(|&id| row[(id >> 5) as usize] |= 1 << (id & 31));
+            list.ids.len() as u64
+        };
+        let Some(place) = list.place.filter(|_| list.ids.len() > row.len() / WORDS_PER_TOKEN) else {
+            return set(row);
+        };
+        let mut steps = row.len() as u64 / 64;
+        let words = self.0.entry(place).or_insert_with(|| {
+            let mut words = vec![0; row.len()].into_boxed_slice();
+            steps += set(&mut words);
+            words
+        });
+        row.iter_mut().zip(words).for_each(|(word, more)| *word |= *more);
+        steps
+    }
 }
 
 /// The transitions as rows that states share: how far the next state is from the state at hand.

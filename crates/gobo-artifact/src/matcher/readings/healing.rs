@@ -14,7 +14,7 @@ use super::{Reading, Readings, Tables};
 use crate::layout::{DEAD, NO_CHUNK, Row, Trie};
 
 /// Most bytes that are written anew.
-pub(in crate::matcher) const MAX_HEALED: usize = 256;
+pub(crate) const MAX_HEALED: usize = 256;
 
 /// Marks a place in the place of a state; the limit of states is below it.
 const IS_PLACE: u32 = 1 << 31;
@@ -24,12 +24,12 @@ type Patches = Box<[[u32; 2]]>;
 
 /// The bytes, and what may follow each border within them.
 #[derive(Debug)]
-pub(in crate::matcher) struct Healing {
+pub(crate) struct Healing {
     bytes: Box<[u8]>,
     /// By place and word.
     rows: HashMap<(u32, u32), Patches>,
     /// Whether a word that begins in them may be spelled in the text, and could not go on.
-    pub(super) is_stuck: bool,
+    pub(crate) is_stuck: bool,
 }
 
 /// The place where so many bytes are written and the chunks stand at `chunk`.
@@ -45,13 +45,13 @@ fn parts(state: u32) -> Option<(usize, u16)> {
 }
 
 /// Whether a place stands in the place of a state.
-pub(in crate::matcher) fn is_place(state: u32) -> bool {
+pub(crate) fn is_place(state: u32) -> bool {
     state & IS_PLACE != 0
 }
 
 impl Healing {
     /// What may be written behind `before`: readings whose states are those of chunks.
-    pub(super) fn new(tables: &Tables<'_>, bytes: &[u8], before: &Readings) -> (Self, Readings) {
+    pub(crate) fn new(tables: &Tables<'_>, bytes: &[u8], before: &Readings) -> (Self, Readings) {
         let mut healing = Self { bytes: bytes.into(), rows: HashMap::new(), is_stuck: false };
         let mut beginning = Readings::none();
         for reading in before.all() {
@@ -93,7 +93,7 @@ impl Healing {
     }
 
     /// The bytes that are not written at a place yet.
-    pub(in crate::matcher) fn rest(&self, state: u32) -> &[u8] {
+    pub(crate) fn rest(&self, state: u32) -> &[u8] {
         parts(state).and_then(|(written, _)| self.bytes.get(written..)).unwrap_or_default()
     }
 

@@ -5,15 +5,15 @@
 //! t joins, and the row behind a border of two chunks; of all readings together. The sets of ways that are open at once were counted when the
 //! vocabulary was built, and a vocabulary with more than [`MAX_READINGS`] has no tables of its encoder.
 //!
-//! - `prompt.rs`: texts that go on with the last chunk of a prompt.
+//! - `behind.rs`: where the chunks stand behind the tokens of a prompt.
 //! - `healing.rs`: bytes of a prompt that are written anew.
 
+mod behind;
 mod healing;
-mod prompt;
 
 use gobo_types::TokenId;
 
-pub(super) use self::healing::{Healing, is_place};
+pub(super) use self::healing::{Healing, MAX_HEALED, is_place};
 
 use crate::layout::{DEAD, Encoder, MAX_READINGS, NO_TOKEN, Row, WORD_ENDS};
 use crate::matcher::error::MatcherError;
