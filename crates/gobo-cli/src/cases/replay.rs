@@ -259,8 +259,9 @@ impl Walker<'_> {
             Ok(()) => Answer::Viable,
             Err(_) => Answer::Refused,
         };
-        // Behind a prompt a tokenizer may cut otherwise than at the beginning of a text.
-        let Some(tokens) = own.filter(|_| self.prompt.is_empty()) else { return Ok(by_bytes) };
+        // Behind a prompt a tokenizer may cut otherwise than at the beginning of a text, unless it ends in a special token.
+        let begins_chunk = self.prompt.last().is_none_or(|&id| self.matcher.vocabulary().is_special(id));
+        let Some(tokens) = own.filter(|_| begins_chunk) else { return Ok(by_bytes) };
         let answer = walk(&mut self.matcher, tokens)?;
         if (answer == Answer::Complete) != (by_bytes == Answer::Complete) {
             self.failure = Some(format!("the walks of {text} disagree"));
