@@ -299,7 +299,7 @@ impl First {
         // Of each state the tokens that are live, counted, and a mark for each id.
         let mut counts = vec![0_u64; product.len()];
         let mut is_known = vec![false; walk.ids];
-        let mut most_joined: HashMap<u32, u64> = HashMap::new();
+        let joined = Joined::new(walk)?;
         let mut is_sure = product.ends.clone();
         let mut is_open = is_sure.clone();
         // States whose groups are live as a whole: nothing can be added.
@@ -317,16 +317,15 @@ impl First {
                 let was_empty = counts[from as usize] == 0;
                 let next = product.within[to as usize];
                 let follow = counts[next as usize];
-                let live =
-                    if is_sure[to as usize] || self.most_joined(group, &mut most_joined, walk)? < follow {
-                        Live::All
-                    } else {
-                        match self.recheck(group, before, (next, follow), &mut is_known, walk)? {
-                            live if live.len() == count => continue,
-                            live if live.len() == self.all(group).len() => Live::All,
-                            live => Live::Some(live),
-                        }
-                    };
+                let live = if is_sure[to as usize] {
+                    Live::All
+                } else {
+                    match self.recheck(group, before, (next, follow), &mut is_known, &joined, walk)? {
+                        live if live.len() == count => continue,
+                        live if live.len() == self.all(group).len() => Live::All,
+                        live => Live::Some(live),
+                    }
+                };
                 let all = self.all(group).len();
                 let now = match &live {
                     Live::All => all,
@@ -348,23 +347,6 @@ impl First {
         Ok(())
     }
 
-    /// How many tokens one of a group joins at most, or more; `known` has it by where lists lie. Where more can follow, all are live.
-    fn most_joined(
-        &self,
-        group: &Group,
-        known: &mut HashMap<u32, u64>,
-        walk: &Walk<'_>,
-    ) -> Result<u64, CompileError> {
-        if let Some(&most) = known.get(&group.tokens.0) {
-            return Ok(most);
-        }
-        let all = self.all(group);
-        walk.budget.charge_steps(PHASE, all.len() as u64)?;
-        let most = all.iter().map(|&id| joined(walk.encoder, id)).max().unwrap_or_default();
-        known.insert(group.tokens.0, most);
-        Ok(most)
-    }
-
     /// The tokens of a group that are live by what can follow them within the chunk, First of `next`, which has so many tokens; `before` were so
     /// already. `is_known` has a mark for each id, none of them set.
     fn recheck(
@@ -373,6 +355,7 @@ impl First {
         before: &[TokenId],
         (next, follow): (u32, u64),
         is_known: &mut [bool],
+        joined: &Joined,
         walk: &Walk<'_>,
     ) -> Result<Vec<TokenId>, CompileError> {
         let Walk { encoder, budget, .. } = walk;
@@ -385,7 +368,7 @@ impl First {
         for &id in self.all(group).iter().filter(|&&id| !is_known[id as usize]) {
             tests += 1;
             // More can follow than it joins, or some token that it does not join is found.
-            let is_live = joined(encoder, id) < follow
+            let is_live = joined.by(encoder, id) < follow
                 || self.tokens_of(next).any(|follows| {
                     tests += 1;
                     !encoder.merges.joins(id, follows)
@@ -401,7 +384,28 @@ impl First {
     }
 }
 
-/// How many tokens a token joins, or more, where cuts overlap. O(cuts).
-fn joined(encoder: &Encoder<'_>, id: TokenId) -> u64 {
-    encoder.merges.cuts_after(id).map(|cut| u64::from(cut.to.saturating_sub(cut.from))).sum()
+/// How many tokens each joins.
+struct Joined {
+    /// `[cuts + 1]`: the tokens in all cuts before.
+    before: Vec<u64>,
+}
+
+impl Joined {
+    fn new(walk: &Walk<'_>) -> Result<Self, CompileError> {
+        let cuts = walk.encoder.merges.cuts();
+        walk.budget.charge_steps(PHASE, cuts.len() as u64 / 8)?;
+        walk.budget.charge_bytes(PHASE, cuts.len() as u64 * 8)?;
+        let mut sum = 0;
+        let mut before = vec![0];
+        before.extend(cuts.iter().map(|cut| {
+            sum += u64::from(cut.to.saturating_sub(cut.from));
+            sum
+        }));
+        Ok(Self { before })
+    }
+
+    /// How many tokens `id` joins, or more, where cuts overlap. O(parts × log cuts), and some have a hundred thousand cuts.
+    fn by(&self, encoder: &Encoder<'_>, id: TokenId) -> u64 {
+        encoder.merges.cut_ranges_after(id).map(|of| self.before[of.end] - self.before[of.start]).sum()
+    }
 }

@@ -5,6 +5,8 @@
 //! is an interval of next tokens: a [`Cut`] of the merge's left part. The tokens that merge with a token before them lie in the cuts along its right
 //! spine that are earlier than the spine is consumed.
 
+use std::ops::Range;
+
 use gobo_types::TokenId;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -100,6 +102,18 @@ impl<'a> Merges<'a> {
     /// The cuts of the tokens that may not follow `left`. Two may overlap. O(1) for each.
     #[inline]
     pub fn cuts_after(&self, left: TokenId) -> impl Iterator<Item = Cut> + use<'a> {
+        let cuts = self.cuts;
+        self.cut_ranges_after(left).flat_map(move |range| cuts[range].iter().copied())
+    }
+
+    /// All cuts. O(1).
+    pub fn cuts(&self) -> &'a [Cut] {
+        self.cuts
+    }
+
+    /// Where [`Self::cuts_after`] lie among [`Self::cuts`]: a range for each part of `left`. O(log merges) for each.
+    #[inline]
+    pub fn cut_ranges_after(&self, left: TokenId) -> impl Iterator<Item = Range<usize>> + use<'a> {
         let (tokens, cuts) = (self.tokens, self.cuts);
         let mut spine = Some((left, u32::MAX));
         // A damaged file may have a spine that goes round.
@@ -108,11 +122,11 @@ impl<'a> Merges<'a> {
             let token = tokens.get(id as usize)?;
             spine = (token.right != NO_TOKEN).then_some((token.right, token.time));
             let to = tokens.get(id as usize + 1)?.cuts;
-            let own = cuts.get(token.cuts as usize..to as usize).unwrap_or_default();
-            Some(own[..own.partition_point(|cut| cut.time < consumed)].iter().copied())
+            let from = token.cuts as usize;
+            let own = cuts.get(from..to as usize);
+            Some(own.map_or(0..0, |own| from..from + own.partition_point(|cut| cut.time < consumed)))
         })
         .take(MAX_SPINE)
-        .flatten()
     }
 
     /// The ids of numbers `from..to`. O(1).
