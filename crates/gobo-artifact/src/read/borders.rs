@@ -32,7 +32,7 @@ impl Index {
     pub(crate) fn start_behind(&self, chunk: u16) -> u32 {
         let prompts = self.borders.as_ref().and_then(|borders| borders.prompts.as_ref());
         let starts = prompts.map(|prompts| self.artifact.get::<u32>(&prompts.starts)).unwrap_or_default();
-        starts.get(usize::from(chunk)).copied().unwrap_or(DEAD)
+        starts.get(usize::from(chunk)).copied().filter(|&state| state < self.states()).unwrap_or(DEAD)
     }
 
     /// Checks that texts behind prompts begin at states. O(states of chunks).

@@ -32,7 +32,7 @@ fn files() -> (Vec<u8>, Vec<u8>) {
     let vocabulary_file = table.build().unwrap().to_vec();
     let vocabulary = Vocabulary::from_bytes(&vocabulary_file).unwrap();
     vocabulary.verify().unwrap();
-    let constraint = Constraint::regex("[ab ]*").cut(Tokenization::Canonical);
+    let constraint = Constraint::regex("[ab ]*").cut(Tokenization::CanonicalHeal);
     let budget = Budget::new(CompileLimits::default());
     let lowered = lower(&constraint, &budget).unwrap();
     let compiled = compile(&vocabulary, &constraint, &lowered, &CompileOptions::default(), &budget).unwrap();
@@ -103,9 +103,22 @@ fn tables_that_contradict_themselves_are_found() {
         let fault = Parts::of(&index).with_word(section::BORDERS, at, value).fault();
         assert_eq!(fault, meaning("a border behind state 1 leads to no row"));
     }
+    let of_index = |kind, word, value| Parts::of(&index).with_word(kind, word, value).fault();
+    assert_eq!(of_index(section::STARTS, 1, states), meaning("a text behind a prompt begins at no state"));
+    let heals = meaning("whether the last token of a prompt is taken back is neither 0 nor 1");
+    assert_eq!(of_index(section::HEALS, 0, 2), heals);
+    assert_eq!(
+        of_index(section::HEALS, 0, 0),
+        meaning("the starts do not go with the constraint's tokenization")
+    );
+    for &kind in section::OF_CANONICAL.iter().chain(section::OF_PROMPTS) {
+        let mut parts = Parts::of(&index);
+        parts.sections.retain(|(of, ..)| *of != kind);
+        assert!(parts.fault().is_some(), "without section {kind}");
+    }
     let mut parts = Parts::of(&index);
-    parts.sections.retain(|(kind, ..)| !section::OF_CANONICAL.contains(kind));
-    assert!(parts.fault().is_some());
+    parts.sections.retain(|(kind, ..)| !section::OF_PROMPTS.contains(kind));
+    assert_eq!(parts.fault(), meaning("the starts do not go with the constraint's tokenization"));
 }
 
 #[test]
@@ -129,14 +142,15 @@ proptest! {
     /// Whatever the tables say, a matcher answers, and soon.
     #[test]
     fn a_matcher_over_any_tables_ends(
-        changes in prop::collection::vec((0_usize..11, any::<prop::sample::Index>(), any::<u32>()), 1..6),
+        changes in prop::collection::vec((0_usize..12, any::<prop::sample::Index>(), any::<u32>()), 1..6),
         tokens in prop::collection::vec(0_u32..10, 0..12),
     ) {
         let (vocabulary, index) = files();
         let (mut vocabulary, mut index) = (Parts::of(&vocabulary), Parts::of(&index));
         for (kind, at, value) in changes {
             let of_encoder = section::OF_ENCODER.get(kind + 1);
-            let (parts, kind) = of_encoder.map_or((&mut index, section::BORDERS), |&kind| (&mut vocabulary, kind));
+            let of_index = if kind == 11 { section::STARTS } else { section::BORDERS };
+            let (parts, kind) = of_encoder.map_or((&mut index, of_index), |&kind| (&mut vocabulary, kind));
             let bytes = parts.section(kind);
             let at = at.index(bytes.len() / 4);
             // Small numbers name something more often.
@@ -156,6 +170,7 @@ proptest! {
         };
         let mut mask = vec![0; matcher.mask_words()];
         let mut run: Vec<TokenId> = Vec::new();
+        matcher = matcher.clone().after_prompt(&tokens).unwrap_or(matcher);
         for id in tokens {
             let _ = matcher.fill(&mut mask);
             let _ = (matcher.allows(id), matcher.merge_before(id), matcher.is_complete());
