@@ -145,6 +145,11 @@ pub enum MatcherError {
         "the tokenizer would write no text of the constraint behind this prompt: it would merge the two, or end a chunk elsewhere"
     )]
     NothingFollows,
+    /// The last chunk of the prompt may turn out to be a word that the tokenizer writes as one token that no merges make, and end there.
+    #[error(
+        "behind this prompt a text may end a word that the tokenizer writes as one token that no merges make; leave the prompt out"
+    )]
+    StuckWord,
     /// The only token allowed here is one that the binding calls EOS, and the text is not complete.
     #[error("the binding takes the only allowed token for an EOS, and the text is not complete")]
     OnlyEos,

@@ -31,7 +31,7 @@ impl Matcher {
     /// [`Self::after_prompt`] knows what stands before it.
     ///
     /// # Errors
-    /// [`MatcherError::CanonicalPrefix`], [`MatcherError::NothingFollows`]; [`MatcherError::PrefixLength`]; [`MatcherError::PrefixByte`] where the vocabulary has no token for a byte of the prefix or of a
+    /// [`MatcherError::CanonicalPrefix`], [`MatcherError::NothingFollows`], [`MatcherError::StuckWord`]; [`MatcherError::PrefixLength`]; [`MatcherError::PrefixByte`] where the vocabulary has no token for a byte of the prefix or of a
     /// text of the constraint.
     ///
     /// ```

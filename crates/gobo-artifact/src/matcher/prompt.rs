@@ -20,7 +20,7 @@ impl Matcher {
     ///
     /// # Errors
     /// [`MatcherError::Prompt`] where the tokenizer would have written the prompt otherwise; [`MatcherError::NothingFollows`] if it would write no text of the constraint
-    /// behind it; [`MatcherError::PrefixLength`] for a last token of more than 256 bytes.
+    /// behind it; [`MatcherError::StuckWord`]; [`MatcherError::PrefixLength`] for a last token of more than 256 bytes.
     pub fn after_prompt(mut self, prompt: &[TokenId]) -> Result<Self, MatcherError> {
         let Some(end) = self.index.prompt_end() else {
             self.reset();
@@ -48,7 +48,7 @@ impl Matcher {
     /// Begins anew behind readings whose states are those of chunks, with some bytes to write before the constraint's text.
     ///
     /// # Errors
-    /// [`MatcherError::NothingFollows`], [`MatcherError::PrefixLength`].
+    /// [`MatcherError::NothingFollows`], [`MatcherError::StuckWord`], [`MatcherError::PrefixLength`].
     pub(in crate::matcher) fn begin(
         &mut self,
         behind: &Readings,
@@ -72,7 +72,10 @@ impl Matcher {
             Some(healing) => healing.is_stuck,
             None => beginning.all().iter().any(|reading| reading.may_be_stuck(&tables)),
         };
-        if is_stuck || is_empty && !beginning.are_complete(&self.index) {
+        if is_stuck {
+            return Err(MatcherError::StuckWord);
+        }
+        if is_empty && !beginning.are_complete(&self.index) {
             return Err(MatcherError::NothingFollows);
         }
         if let Some(canonical) = &mut self.canonical {

@@ -168,38 +168,24 @@ impl First {
         let has_words = !encoder.words.is_empty();
         let mut found: Vec<Alike> = Vec::new();
         let mut lists: Vec<Vec<TokenId>> = Vec::new();
-        // Of each state that tokens lead to: one more than the number of the list of each class, of tokens that are whole chunks after that of others.
-        let mut known: Vec<Vec<u32>> = Vec::new();
-        let mut numbers: HashMap<StateId, usize> = HashMap::new();
-        let mut last = (StateId::DEAD, 0);
-        let cells = 2 * encoder.chunks.classes_of_tokens();
+        let mut known: HashMap<(StateId, u16, bool), usize> = HashMap::new();
         reach(
             trie,
             from,
             budget,
             |state, byte| Some(dfa.next(state, byte)).filter(|&next| next != StateId::DEAD),
             |to, ids| {
-                // Most tokens lead to one state.
-                if last.0 != to {
-                    let number = *numbers.entry(to).or_insert_with(|| {
-                        known.push(vec![0; cells]);
-                        known.len() - 1
-                    });
-                    last = (to, number);
-                }
-                let known = &mut known[last.1];
                 for &id in ids {
                     let class = encoder.chunks.class_of(id);
                     // Tokens of class 0 are no encodings, or are within no chunk.
                     if class != 0 {
                         let is_whole = has_words && encoder.merges.is_whole(id);
-                        let number = &mut known[2 * usize::from(class) + usize::from(is_whole)];
-                        if *number == 0 {
+                        let number = *known.entry((to, class, is_whole)).or_insert_with(|| {
                             found.push(Alike { to, class, is_whole, tokens: (0, 0) });
                             lists.push(Vec::new());
-                            *number = checked_u32(lists.len());
-                        }
-                        lists[*number as usize - 1].push(id);
+                            lists.len() - 1
+                        });
+                        lists[number].push(id);
                     }
                 }
             },

@@ -9,6 +9,8 @@ mod inside;
 mod product;
 mod walk;
 
+use std::collections::hash_map::Entry;
+
 use foldhash::{HashMap, HashMapExt};
 use gobo_artifact::Vocabulary;
 use gobo_artifact::layout::NO_STEP;
@@ -208,8 +210,10 @@ fn canonical<'v>(
             rows.push_sparse(&mut ids)
         } else {
             words.fill(0);
-            let steps: u64 = first.lists_of(state).map(|list| united.unite(&list, &mut words)).sum();
-            budget.charge_steps(PHASE, row_words as u64 / 64 + steps)?;
+            budget.charge_steps(PHASE, row_words as u64 / 64)?;
+            for list in first.lists_of(state) {
+                united.unite(&list, &mut words, budget)?;
+            }
             rows.push(&words)
         };
         budget.charge_bytes(PHASE, (rows.bytes() - before) as u64)?;
@@ -247,23 +251,27 @@ fn canonical<'v>(
 struct LongLists(HashMap<u32, Box<[u32]>>);
 
 impl LongLists {
-    /// Adds a list to a row: `[row words]`. Its steps.
-    fn unite(&mut self, list: &List<'_>, row: &mut [u32]) -> u64 {
+    /// Adds a list to a row: `[row words]`.
+    fn unite(&mut self, list: &List<'_>, row: &mut [u32], budget: &Budget) -> Result<(), CompileError> {
         let set = |row: &mut [u32]| {
             list.ids.iter().for_each(|&id| row[(id >> 5) as usize] |= 1 << (id & 31));
-            list.ids.len() as u64
+            budget.charge_steps(PHASE, list.ids.len() as u64)
         };
         let Some(place) = list.place.filter(|_| list.ids.len() > row.len() / WORDS_PER_TOKEN) else {
             return set(row);
         };
-        let mut steps = row.len() as u64 / 64;
-        let words = self.0.entry(place).or_insert_with(|| {
-            let mut words = vec![0; row.len()].into_boxed_slice();
-            steps += set(&mut words);
-            words
-        });
+        let words = match self.0.entry(place) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                let mut words = vec![0; row.len()].into_boxed_slice();
+                set(&mut words)?;
+                budget.charge_bytes(PHASE, row.len() as u64 * 4)?;
+                new.insert(words)
+            }
+        };
+        budget.charge_steps(PHASE, row.len() as u64 / 64)?;
         row.iter_mut().zip(words).for_each(|(word, more)| *word |= *more);
-        steps
+        Ok(())
     }
 }
 

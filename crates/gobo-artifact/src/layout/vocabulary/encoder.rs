@@ -136,11 +136,6 @@ impl Chunks<'_> {
         self.class_of.get(token as usize).copied().unwrap_or_default()
     }
 
-    /// Number of classes of tokens, from 0. O(1).
-    pub fn classes_of_tokens(&self) -> usize {
-        self.class_steps.len() / self.between.max(1)
-    }
-
     /// The state after a token of the class, from a state between characters. O(1).
     #[inline]
     pub fn after(&self, state: u16, class: u16) -> u16 {

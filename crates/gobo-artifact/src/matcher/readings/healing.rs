@@ -149,8 +149,8 @@ impl Healing {
         }
         if let Some((block, to)) = path.below() {
             let state = self.walk(tables, from, rest);
-            let mut open = vec![(block, to, state)];
-            while let Some((first, to, state)) = open.pop().filter(|of| of.2 != DEAD) {
+            let mut open = Vec::from_iter((state != DEAD).then_some((block, to, state)));
+            while let Some((first, to, state)) = open.pop() {
                 each_node(&trie, first, to, |byte, ids, below| {
                     let next = index.next_state(state, byte);
                     add(ids, next);
@@ -165,26 +165,17 @@ impl Healing {
     fn live(&self, tables: &Tables<'_>, word: u32, steps: &[(TokenId, u32)]) -> Patches {
         let mut words: BTreeMap<u32, u32> = BTreeMap::new();
         let tables = Tables { healing: Some(self), ..*tables };
-        let mut row = vec![0; tables.index.row_words()];
-        let mut counts: HashMap<(u32, u32), u64> = HashMap::new();
+        let mut next: HashMap<(u32, u32), Vec<TokenId>> = HashMap::new();
         for &(id, state) in steps {
             let after = Reading { state, last: id, word: tables.encoder.words.next(word, id) };
             let [within, marked] = after.borders(&tables);
             let is_live = after.can_end() && !is_place(state) && tables.index.is_complete(state)
                 || tables.row(marked, 0).is_some_and(|row| !row.is_empty())
                 || tables.row(within, after.word).is_some_and(|follow| {
-                    // More can follow than it joins, or some token that it does not join is found.
-                    let joined = tables.encoder.merges.cuts_after(id);
-                    let joined: u64 = joined.map(|cut| u64::from(cut.to.saturating_sub(cut.from))).sum();
-                    let count = *counts.entry((within, after.word)).or_insert_with(|| {
-                        follow.write(&mut row);
-                        row.iter().map(|word| u64::from(word.count_ones())).sum()
-                    });
-                    joined < count || {
-                        follow.write(&mut row);
-                        tables.encoder.merges.strike_once(id, &mut row);
-                        row.iter().any(|&word| word != 0)
-                    }
+                    let follow = next
+                        .entry((within, after.word))
+                        .or_insert_with(|| follow.ids(tables.index.row_words()));
+                    follow.iter().any(|&next| !tables.encoder.merges.joins(id, next))
                 });
             if is_live {
                 *words.entry(id >> 5).or_default() |= 1 << (id & 31);
