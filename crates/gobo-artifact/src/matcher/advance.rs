@@ -10,7 +10,7 @@ use crate::matcher::configurations::{Configurations, Stuck};
 use crate::matcher::edges::advance_edges;
 use crate::matcher::error::MatcherError;
 use crate::matcher::places::{ENDED, FIRST_APART, Spelled};
-use crate::matcher::readings::Readings;
+use crate::matcher::readings::{Frames, Readings, depth_of};
 use crate::matcher::{Canonical, Matcher};
 use crate::read::index::Index;
 use crate::read::vocabulary::Vocabulary;
@@ -136,9 +136,11 @@ impl Matcher {
                 self.remember();
                 return Ok(());
             }
-            let next = canonical.now.after_bytes(&self.tables()?, bytes)?;
+            self.check_depth(&canonical.now, &canonical.frames)?;
+            let mut frames = canonical.frames.clone();
+            let next = canonical.now.after_bytes(&self.tables()?, &mut frames, bytes)?;
             self.remember();
-            self.canonical.iter_mut().for_each(|canonical| canonical.now = next);
+            self.go_to(next, frames);
             return Ok(());
         }
         if let Some(all) = &mut self.configurations {
@@ -279,11 +281,11 @@ impl Matcher {
             return;
         }
         let (mut now, mut words) = (canonical.now, vec![0; self.index.row_words()]);
+        let mut frames = canonical.frames.clone();
         for _ in 0..self.index.states() {
-            let forced = now.forced(&tables, &mut words).filter(|&id| !self.binding.is_eos(id));
-            let Some((id, next)) = forced.and_then(|id| Some((id, now.after(&tables, id).ok()?))) else {
-                return;
-            };
+            let forced = now.forced(&tables, &frames, &mut words).filter(|&id| !self.binding.is_eos(id));
+            let Some(id) = forced else { return };
+            let Ok(next) = now.after(&tables, &mut frames, id) else { return };
             out.push(id);
             now = next;
         }
@@ -293,17 +295,50 @@ impl Matcher {
     /// the two that the tokenizer would have merged.
     pub fn merge_before(&self, id: TokenId) -> Option<(TokenId, TokenId, TokenId)> {
         let canonical = self.canonical.as_ref().filter(|_| self.state != ENDED)?;
-        canonical.now.merge_before(&self.tables().ok()?, id)
+        canonical.now.merge_before(&self.tables().ok()?, &canonical.frames, id)
     }
 
     /// [`Self::advance`] under a canonical index.
     fn advance_canonical(&mut self, id: TokenId) -> Result<(), MatcherError> {
-        let Some(canonical) = &self.canonical else { return Ok(()) };
-        let (next, state) = self.after_canonical(self.state, &canonical.now, id)?;
+        let Some(canonical) = &mut self.canonical else { return Ok(()) };
+        let (now, mut frames) = (canonical.now, std::mem::take(&mut canonical.frames));
+        let after = self.after_canonical(self.state, &now, &mut frames, id);
+        if let (Err(_), Some(canonical)) = (&after, &mut self.canonical) {
+            canonical.frames = frames;
+            return after.map(|_| ());
+        }
+        let (next, state) = after?;
         self.remember();
         self.state = state;
-        self.canonical.iter_mut().for_each(|canonical| canonical.now = next);
+        self.go_to(next, frames);
         Ok(())
+    }
+
+    /// The readings and their stacks from now on.
+    #[inline]
+    fn go_to(&mut self, next: Readings, frames: Frames) {
+        let Some(Canonical { now, frames: all, beginning, history, .. }) = self.canonical.as_deref_mut()
+        else {
+            return;
+        };
+        (*now, *all) = (next, frames);
+        if all.are_many() {
+            let readings = history.iter_mut().chain([now, beginning]);
+            all.keep(readings.flat_map(|of| of.all_mut()));
+        }
+    }
+
+    /// Whether the stacks of a text are within their limit.
+    ///
+    /// # Errors
+    /// [`MatcherError::StackDepth`].
+    #[inline]
+    pub(super) fn check_depth(&self, readings: &Readings, frames: &Frames) -> Result<(), MatcherError> {
+        let limit = self.canonical.as_ref().map_or(0, |canonical| canonical.max_depth);
+        match depth_of(readings, frames) {
+            depth if depth > limit => Err(MatcherError::StackDepth { limit, frames: depth }),
+            _ => Ok(()),
+        }
     }
 
     /// The readings after a token, and the place.
@@ -311,16 +346,18 @@ impl Matcher {
         &self,
         state: u32,
         readings: &Readings,
+        frames: &mut Frames,
         id: TokenId,
     ) -> Result<(Readings, u32), MatcherError> {
         if state == ENDED {
             return Err(MatcherError::Ended);
         }
         if self.binding.is_eos(id) {
-            let is_complete = readings.are_complete(&self.index);
+            let is_complete = readings.are_complete(&self.index, frames);
             return if is_complete { Ok((*readings, ENDED)) } else { Err(MatcherError::Refused { id }) };
         }
-        Ok((readings.after(&self.tables()?, id)?, state))
+        self.check_depth(readings, frames)?;
+        Ok((readings.after(&self.tables()?, frames, id)?, state))
     }
 
     /// Goes back to the empty text, and forgets the tokens before. O(1); with calls O(configurations kept).

@@ -6,6 +6,7 @@ use gobo_types::TokenId;
 use crate::layout::Row;
 use crate::matcher::error::MatcherError;
 use crate::matcher::places::{ENDED, FIRST_APART, Spelled};
+use crate::matcher::readings::{Frames, Readings};
 use crate::matcher::{At, Matcher};
 
 /// Whether a mask may be sampled from.
@@ -113,9 +114,7 @@ impl Matcher {
         let corrupt = || MatcherError::Corrupt { state };
         let (words, tail) = out.split_at_mut(self.index.row_words());
         let mut is_empty = match configurations {
-            None if readings.is_some() => {
-                readings.map_or(Ok(true), |all| all.fill(&self.tables()?, words))?
-            }
+            None if readings.is_some() => readings.map_or(Ok(true), |at| self.fill_canonical(at, words))?,
             None => {
                 let row = self.row(state).ok_or_else(corrupt)?;
                 if !row.write(words) {
@@ -191,7 +190,7 @@ impl Matcher {
             return match self.tables() {
                 Ok(_) if self.state == ENDED => false,
                 Ok(_) if self.binding.is_eos(id) => self.is_complete(),
-                Ok(tables) => canonical.now.allow(&tables, id),
+                Ok(tables) => canonical.now.allow(&tables, &canonical.frames, id),
                 Err(_) => false,
             };
         }
@@ -228,5 +227,15 @@ impl Matcher {
                 found && rows.is_ok() && (!all.is_overdue(&self.index) || self.takes(all, id))
             }
         }
+    }
+
+    /// Writes the mask of the readings of a canonical index: `[row words]`. Whether it is empty.
+    fn fill_canonical(
+        &self,
+        (readings, frames): (&Readings, &Frames),
+        words: &mut [u32],
+    ) -> Result<bool, MatcherError> {
+        self.check_depth(readings, frames)?;
+        readings.fill(&self.tables()?, frames, words)
     }
 }

@@ -40,7 +40,7 @@ pub use self::drafts::{Chain, DraftTree};
 pub use self::error::{BatchError, DraftError, MatcherError};
 pub use self::fill::Fill;
 use self::places::{ENDED, FIRST_APART, Prefix};
-use self::readings::{Healing, Readings, Tables};
+use self::readings::{Frames, Healing, Reading, Readings, Tables, depth_of};
 use crate::layout::index::root::IndexClass;
 use crate::layout::{DEAD, Row};
 use crate::read::index::Index;
@@ -109,14 +109,25 @@ pub struct Matcher {
 #[derive(Debug, Clone)]
 struct Canonical {
     now: Readings,
+    /// The stacks of all of them.
+    frames: Frames,
     /// Before any token.
     beginning: Readings,
     /// Bytes of a prompt that are written anew before the text.
     healing: Option<Arc<Healing>>,
     /// How many tokens of a prompt were taken back.
     taken_back: usize,
+    /// Most frames of a stack.
+    max_depth: u32,
     /// Before the last tokens: a ring beside that of the states.
     history: Box<[Readings]>,
+}
+
+impl Canonical {
+    /// Frames of the deepest stack, without that to which the whole text returns. O(readings).
+    fn depth(&self) -> u32 {
+        depth_of(&self.now, &self.frames)
+    }
 }
 
 /// A place of a text.
@@ -124,7 +135,7 @@ struct Canonical {
 struct At<'a> {
     state: u32,
     configurations: Option<&'a Configurations>,
-    readings: Option<&'a Readings>,
+    readings: Option<(&'a Readings, &'a Frames)>,
 }
 
 impl Matcher {
@@ -233,16 +244,26 @@ impl Matcher {
                 if expected.0 != found {
                     return Err(MatcherError::OtherEncoder { expected, found: Digest(found) });
                 }
-                let now = Readings::at_start(&index);
+                let (frames, frame) = Frames::at_start(&index);
+                let now = Readings::at_start(&index, frame);
                 let history = vec![now; max_rollback].into_boxed_slice();
-                Some(Box::new(Canonical { now, beginning: now, healing: None, taken_back: 0, history }))
+                Some(Box::new(Canonical {
+                    now,
+                    frames,
+                    beginning: now,
+                    healing: None,
+                    taken_back: 0,
+                    max_depth: max_stack_depth,
+                    history,
+                }))
             }
         };
+        let has_configurations = canonical.is_none() && index.class() != IndexClass::Regular;
         Ok(Self {
             canonical,
             state: index.start(),
             prefix: Arc::default(),
-            configurations: (index.class() != IndexClass::Regular).then(|| {
+            configurations: has_configurations.then(|| {
                 Box::new(Configurations::new(index.start(), max_rollback, Limits::of_depth(max_stack_depth)))
             }),
             index,
@@ -303,9 +324,8 @@ impl Matcher {
             None => match &self.canonical {
                 None => found.push((self.place(self.state), Vec::new())),
                 Some(canonical) => {
-                    let states = canonical.now.all().iter().map(|reading| self.place(reading.state));
-                    found.extend(states.map(|state| (state, Vec::new())));
-                    found.truncate(most);
+                    let at = |of: &Reading| (self.place(of.state), canonical.frames.list(of.frame));
+                    found.extend(canonical.now.all().iter().take(most).map(at));
                 }
             },
             Some(all) => {
@@ -359,7 +379,11 @@ impl Matcher {
 
     /// Frames of the deepest stack; 0 under a regular index. O(configurations).
     pub fn stack_depth(&self) -> u32 {
-        self.configurations.as_ref().map_or(0, |all| all.depth())
+        match (&self.configurations, &self.canonical) {
+            (Some(all), _) => all.depth(),
+            (None, Some(canonical)) => canonical.depth(),
+            (None, None) => 0,
+        }
     }
 
     /// Nodes of the stacks of this text, frames and links, which [`Self::with_max_nodes`] limits; 0 under a regular index. The same
@@ -431,7 +455,7 @@ impl Matcher {
     /// Where the text stands.
     #[inline]
     fn at(&self) -> At<'_> {
-        let readings = self.canonical.as_ref().map(|canonical| &canonical.now);
+        let readings = self.canonical.as_ref().map(|canonical| (&canonical.now, &canonical.frames));
         At { state: self.state, configurations: self.configurations.as_deref(), readings }
     }
 
@@ -451,7 +475,7 @@ impl Matcher {
         match (at.configurations, at.readings) {
             _ if at.state >= FIRST_APART => at.state == ENDED,
             (Some(all), _) => all.is_complete(&self.index),
-            (None, Some(readings)) => readings.are_complete(&self.index),
+            (None, Some((readings, frames))) => readings.are_complete(&self.index, frames),
             (None, None) => self.index.is_complete(at.state),
         }
     }

@@ -11,7 +11,7 @@ use crate::matcher::advance::{advance_all, spell_all};
 use crate::matcher::configurations::Configurations;
 use crate::matcher::error::MatcherError;
 use crate::matcher::places::{ENDED, FIRST_APART};
-use crate::matcher::readings::Readings;
+use crate::matcher::readings::{Frames, Readings};
 use crate::matcher::{At, Fill, Matcher};
 
 /// A place of a text, beginning at that of a matcher.
@@ -21,6 +21,7 @@ pub(super) struct Probe<'m> {
     state: u32,
     configurations: Option<Configurations>,
     readings: Option<Readings>,
+    frames: Frames,
     /// The states before all steps, if they are remembered.
     past: Option<Vec<(u32, Option<Readings>)>>,
 }
@@ -34,6 +35,7 @@ impl Matcher {
             state: self.state,
             configurations: self.configurations.as_ref().map(|all| all.probe(remembered)),
             readings: self.canonical.as_ref().map(|canonical| canonical.now),
+            frames: self.canonical.as_ref().map(|canonical| canonical.frames.clone()).unwrap_or_default(),
             past: remembers.then(Vec::new),
         }
     }
@@ -48,7 +50,8 @@ impl Probe<'_> {
         let next = match &mut self.configurations {
             None if before.is_some() => {
                 let readings = before.as_ref().ok_or(MatcherError::Ended)?;
-                let (after, state) = self.matcher.after_canonical(self.state, readings, id)?;
+                let (after, state) =
+                    self.matcher.after_canonical(self.state, readings, &mut self.frames, id)?;
                 self.readings = Some(after);
                 state
             }
@@ -85,8 +88,8 @@ impl Probe<'_> {
     }
 
     fn at(&self) -> At<'_> {
-        let (configurations, readings) = (self.configurations.as_ref(), self.readings.as_ref());
-        At { state: self.state, configurations, readings }
+        let readings = self.readings.as_ref().map(|readings| (readings, &self.frames));
+        At { state: self.state, configurations: self.configurations.as_ref(), readings }
     }
 
     /// Whether the text has ended: after an EOS, and where the binding has none and nothing can follow. There is no mask then.
@@ -101,8 +104,9 @@ impl Probe<'_> {
                 let mut words = vec![0; index.row_words()];
                 let tables = self.matcher.tables().ok();
                 let readings = self.readings.as_ref().zip(tables);
-                is_empty =
-                    readings.is_some_and(|(all, tables)| all.fill(&tables, &mut words).unwrap_or(false));
+                is_empty = readings.is_some_and(|(all, tables)| {
+                    all.fill(&tables, &self.frames, &mut words).unwrap_or(false)
+                });
             }
             None => is_empty = self.matcher.row(self.state).is_some_and(|row| row.is_empty()),
             Some(all) => {

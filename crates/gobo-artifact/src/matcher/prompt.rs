@@ -7,7 +7,7 @@ use gobo_types::TokenId;
 
 use crate::matcher::Matcher;
 use crate::matcher::error::MatcherError;
-use crate::matcher::readings::{Healing, MAX_HEALED, Readings, Tables};
+use crate::matcher::readings::{Frames, Healing, MAX_HEALED, Readings, Tables};
 use crate::read::borders::PromptEnd;
 
 impl Matcher {
@@ -58,28 +58,33 @@ impl Matcher {
         if bytes.len() > MAX_HEALED {
             return Err(MatcherError::PrefixLength { given: bytes.len(), limit: MAX_HEALED });
         }
+        if !bytes.is_empty() && self.index.calls().is_some() {
+            return Err(MatcherError::NestedPrefix);
+        }
+        let (mut frames, frame) = Frames::at_start(&self.index);
         let tables = Tables { healing: None, ..self.tables()? };
         let (healing, beginning) = if bytes.is_empty() {
-            (None, behind.in_text(&tables))
+            (None, behind.in_text(&tables, frame))
         } else {
             let (healing, beginning) = Healing::new(&tables, bytes, behind);
             (Some(Arc::new(healing)), beginning)
         };
         let tables = Tables { healing: healing.as_deref(), ..tables };
         let mut words = vec![0; self.index.row_words()];
-        let is_empty = beginning.all().is_empty() || beginning.fill(&tables, &mut words)?;
+        let is_empty = beginning.all().is_empty() || beginning.fill(&tables, &frames, &mut words)?;
         let is_stuck = match &healing {
             Some(healing) => healing.is_stuck,
-            None => beginning.all().iter().any(|reading| reading.may_be_stuck(&tables)),
+            None => beginning.all().iter().any(|reading| reading.may_be_stuck(&tables, &mut frames)),
         };
         if is_stuck {
             return Err(MatcherError::StuckWord);
         }
-        if is_empty && !beginning.are_complete(&self.index) {
+        if is_empty && !beginning.are_complete(&self.index, &frames) {
             return Err(MatcherError::NothingFollows);
         }
         if let Some(canonical) = &mut self.canonical {
             canonical.beginning = beginning;
+            canonical.frames = frames;
             canonical.healing = healing;
             canonical.taken_back = taken_back;
         }

@@ -16,12 +16,14 @@
 
 use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
+use std::ops::Range;
 
 use foldhash::{HashMap, HashMapExt};
 use gobo_artifact::layout::{Encoder, NO_CHUNK};
 use gobo_automata::StateId;
 use gobo_types::{Budget, CompileError, TokenId, checked_u32};
 
+use super::calls::StackId;
 use super::inside::{Found, Inside};
 use super::product::DEAD;
 use super::walk::{PHASE, Walk, reach};
@@ -30,19 +32,28 @@ use super::walk::{PHASE, Walk, reach};
 const GROUP_BYTES: u64 = 48;
 
 /// The tokens that lead from one state to another.
-struct Group {
-    from: u32,
-    to: u32,
+pub(super) struct Group {
+    pub(super) from: u32,
+    pub(super) to: u32,
+    /// What they call on their way, and have not returned from.
+    pub(super) stack: StackId,
     /// Where its tokens lie; other groups may have the same.
-    tokens: (u32, u32),
-    live: Live,
+    pub(super) tokens: (u32, u32),
 }
 
 /// Which tokens of a group are live.
-enum Live {
+pub(super) enum Live {
     All,
     /// These; none at first.
     Some(Vec<TokenId>),
+}
+
+/// From where liveness is found.
+pub(super) struct Seeds<'s> {
+    /// `[states]`: all tokens that lead there are live.
+    pub(super) states: Vec<bool>,
+    /// Whether a token that leads to a state is live by what may be read next within its chunk, where that is known of bytes.
+    pub(super) escapes: Option<&'s dyn Fn(u32, TokenId) -> bool>,
 }
 
 /// Live tokens.
@@ -64,18 +75,26 @@ struct Alike {
 /// First of all states at which a token can end.
 pub(super) struct First {
     /// By the state from which they lead.
-    groups: Vec<Group>,
+    pub(super) groups: Vec<Group>,
+    /// `[groups]`.
+    pub(super) live: Vec<Live>,
     /// `[states]`: its groups, for states at which a token can end.
-    of: Vec<Option<(u32, u32)>>,
-    tokens: Vec<TokenId>,
+    pub(super) of: Vec<Option<(u32, u32)>>,
+    pub(super) tokens: Vec<TokenId>,
 }
 
 impl First {
     pub(super) fn new(walk: &Walk<'_>) -> Result<Self, CompileError> {
-        let mut first = Self { groups: Vec::new(), of: vec![None; walk.product.len()], tokens: Vec::new() };
+        let mut first = Self::none(walk.product.len());
         first.walk(walk)?;
-        first.settle(walk)?;
+        let seeds = Seeds { states: walk.product.ends.clone(), escapes: None };
+        first.live = first.settle(walk, seeds)?;
         Ok(first)
+    }
+
+    /// Of so many states, at none of which a token can end yet.
+    pub(super) fn none(states: usize) -> Self {
+        Self { groups: Vec::new(), live: Vec::new(), of: vec![None; states], tokens: Vec::new() }
     }
 
     /// Whether tokens can end at a state.
@@ -90,24 +109,26 @@ impl First {
 
     /// The same in lists, one for each group.
     pub(super) fn lists_of(&self, state: u32) -> impl Iterator<Item = List<'_>> {
-        self.groups_of(state).iter().map(|group| List {
-            ids: self.live(group),
-            place: matches!(group.live, Live::All).then_some(group.tokens.0),
+        self.groups_of(state).map(|number| List {
+            ids: self.live(&self.live, number),
+            place: matches!(self.live[number], Live::All).then_some(self.groups[number].tokens.0),
         })
     }
 
-    fn groups_of(&self, state: u32) -> &[Group] {
+    /// The numbers of the groups of a state.
+    pub(super) fn groups_of(&self, state: u32) -> Range<usize> {
         let (from, to) = self.of[state as usize].unwrap_or_default();
-        &self.groups[from as usize..to as usize]
+        from as usize..to as usize
     }
 
-    fn all(&self, group: &Group) -> &[TokenId] {
+    pub(super) fn all(&self, group: &Group) -> &[TokenId] {
         &self.tokens[group.tokens.0 as usize..group.tokens.1 as usize]
     }
 
-    fn live<'s>(&'s self, group: &'s Group) -> &'s [TokenId] {
-        match &group.live {
-            Live::All => self.all(group),
+    /// The tokens of a group that are live: `[groups]`.
+    pub(super) fn live<'s>(&'s self, live: &'s [Live], number: usize) -> &'s [TokenId] {
+        match &live[number] {
+            Live::All => self.all(&self.groups[number]),
             Live::Some(live) => live,
         }
     }
@@ -143,7 +164,7 @@ impl First {
                         NO_CHUNK => continue,
                         chunk => product.state_of((to, chunk)),
                     };
-                    self.groups.push(Group { from: state, to, tokens, live: Live::Some(Vec::new()) });
+                    self.groups.push(Group { from: state, to, stack: StackId::EMPTY, tokens });
                 }
             } else {
                 self.inside(walk, &mut inside, state)?;
@@ -205,13 +226,13 @@ impl First {
         self.groups.extend(groups.into_iter().map(|Found { to, chunk, tokens }| Group {
             from,
             to: walk.product.state_of((to, chunk)),
+            stack: StackId::EMPTY,
             tokens,
-            live: Live::Some(Vec::new()),
         }));
         Ok(())
     }
 
-    fn push(&mut self, ids: &[TokenId], budget: &Budget) -> Result<(u32, u32), CompileError> {
+    pub(super) fn push(&mut self, ids: &[TokenId], budget: &Budget) -> Result<(u32, u32), CompileError> {
         budget.charge_steps(PHASE, ids.len() as u64)?;
         budget.charge_bytes(PHASE, ids.len() as u64 * 4)?;
         let from = checked_u32(self.tokens.len());
@@ -265,8 +286,8 @@ impl First {
         Ok(None)
     }
 
-    /// Finds the tokens that are live: the least fixpoint.
-    fn settle(&mut self, walk: &Walk<'_>) -> Result<(), CompileError> {
+    /// Finds the tokens that are live, by group: the least fixpoint. What is below the rule at hand is left to the seeds.
+    pub(super) fn settle(&self, walk: &Walk<'_>, seeds: Seeds<'_>) -> Result<Vec<Live>, CompileError> {
         let Walk { product, budget, .. } = walk;
         // Of each state the groups that lead to it; and the states from which a border leads to it.
         let mut groups_to: Vec<Vec<u32>> = vec![Vec::new(); product.len()];
@@ -282,43 +303,48 @@ impl First {
                 }
             }
         }
+        let mut live: Vec<Live> = self.groups.iter().map(|_| Live::Some(Vec::new())).collect();
         // Of each state the tokens that are live, counted, and a mark for each id.
         let mut counts = vec![0_u64; product.len()];
         let mut is_known = vec![false; walk.ids];
         let joined = Joined::new(walk)?;
-        let mut is_sure = product.ends.clone();
-        let mut is_open = is_sure.clone();
+        let Seeds { states: mut is_sure, escapes } = seeds;
+        let mut is_open = vec![false; product.len()];
         // States whose groups are live as a whole: nothing can be added.
         let mut is_done = vec![false; product.len()];
-        let mut open: VecDeque<u32> =
-            (1..checked_u32(product.len())).filter(|&at| is_sure[at as usize]).collect();
+        let mut open: VecDeque<u32> = VecDeque::new();
+        for at in 1..checked_u32(product.len()) {
+            is_open[at as usize] = is_sure[at as usize] || escapes.is_some();
+            open.extend(is_open[at as usize].then_some(at));
+        }
         while let Some(to) = open.pop_front() {
             is_open[to as usize] = false;
             is_done[to as usize] = is_sure[to as usize];
             budget.charge_steps(PHASE, 1 + groups_to[to as usize].len() as u64)?;
             for &number in &groups_to[to as usize] {
                 let group = &self.groups[number as usize];
-                let Live::Some(before) = &group.live else { continue };
+                let Live::Some(before) = &live[number as usize] else { continue };
                 let (from, count) = (group.from, before.len());
                 let was_empty = counts[from as usize] == 0;
                 let next = product.within[to as usize];
                 let follow = counts[next as usize];
-                let live = if is_sure[to as usize] {
+                let all = self.all(group).len();
+                let now_live = if is_sure[to as usize] {
                     Live::All
                 } else {
-                    match self.recheck(group, before, (next, follow), &mut is_known, &joined, walk)? {
+                    let asked = Asked { group, before, next, follow, escapes };
+                    match self.recheck(&asked, &live, &mut is_known, &joined, walk)? {
                         live if live.len() == count => continue,
-                        live if live.len() == self.all(group).len() => Live::All,
+                        live if live.len() == all => Live::All,
                         live => Live::Some(live),
                     }
                 };
-                let all = self.all(group).len();
-                let now = match &live {
+                let now = match &now_live {
                     Live::All => all,
                     Live::Some(live) => live.len(),
                 };
                 counts[from as usize] += (now - count) as u64;
-                self.groups[number as usize].live = live;
+                live[number as usize] = now_live;
                 // More can follow at `from`: what leads to a border before it is looked at again.
                 for &state in &borders_to[from as usize] {
                     if was_empty && product.marked[state as usize] == from {
@@ -330,44 +356,57 @@ impl First {
                 }
             }
         }
-        Ok(())
+        Ok(live)
     }
 
-    /// The tokens of a group that are live by what can follow them within the chunk, First of `next`, which has so many tokens; `before` were so
-    /// already. `is_known` has a mark for each id, none of them set.
+    /// The tokens of a group that are live by what can follow them within the chunk. `is_known` has a mark for each id, none of them set.
     fn recheck(
         &self,
-        group: &Group,
-        before: &[TokenId],
-        (next, follow): (u32, u64),
+        asked: &Asked<'_>,
+        live: &[Live],
         is_known: &mut [bool],
         joined: &Joined,
         walk: &Walk<'_>,
     ) -> Result<Vec<TokenId>, CompileError> {
         let Walk { encoder, budget, .. } = walk;
-        let mut live = before.to_vec();
-        if next == DEAD || follow == 0 {
-            return Ok(live);
+        let &Asked { group, before, next, follow, escapes } = asked;
+        let mut found = before.to_vec();
+        if next == DEAD || follow == 0 && escapes.is_none() {
+            return Ok(found);
         }
         before.iter().for_each(|&id| is_known[id as usize] = true);
         let mut tests = 0;
         for &id in self.all(group).iter().filter(|&&id| !is_known[id as usize]) {
             tests += 1;
+            let mut lists = self.groups_of(next).flat_map(|number| self.live(live, number));
             // More can follow than it joins, or some token that it does not join is found.
-            let is_live = joined.by(encoder, id) < follow
-                || self.tokens_of(next).any(|follows| {
+            let is_live = escapes.is_some_and(|escapes| escapes(group.to, id))
+                || joined.by(encoder, id) < follow
+                || lists.any(|&follows| {
                     tests += 1;
                     !encoder.merges.joins(id, follows)
                 });
             if is_live {
-                live.push(id);
+                found.push(id);
             }
         }
         before.iter().for_each(|&id| is_known[id as usize] = false);
         budget.charge_steps(PHASE, tests + before.len() as u64 / 8)?;
-        budget.charge_bytes(PHASE, (live.len() - before.len()) as u64 * 4)?;
-        Ok(live)
+        budget.charge_bytes(PHASE, (found.len() - before.len()) as u64 * 4)?;
+        Ok(found)
     }
+}
+
+/// A group whose tokens may be live by what can follow them within the chunk.
+struct Asked<'a> {
+    group: &'a Group,
+    /// Its tokens that are live already.
+    before: &'a [TokenId],
+    /// The state behind the border.
+    next: u32,
+    /// How many live tokens that has.
+    follow: u64,
+    escapes: Option<&'a dyn Fn(u32, TokenId) -> bool>,
 }
 
 /// How many tokens each joins.

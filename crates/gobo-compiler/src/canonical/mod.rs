@@ -4,6 +4,7 @@
 //! the end ([`first`]), and the matcher takes those away that the last token joins. Tran-Thien 2024, *Fast, high-fidelity LLM decoding with regex
 //! constraints*, has a state for each pair of a state and a token in their place.
 
+mod calls;
 mod first;
 mod inside;
 mod product;
@@ -14,7 +15,7 @@ use std::collections::hash_map::Entry;
 use foldhash::{HashMap, HashMapExt};
 use gobo_artifact::Vocabulary;
 use gobo_artifact::layout::NO_STEP;
-use gobo_artifact::write::{CanonicalPart, IndexParts, RowEncoder, write_index};
+use gobo_artifact::write::{CallParts, CanonicalPart, IndexParts, RowEncoder, write_index};
 use gobo_automata::{Dfa, Lowered};
 use gobo_types::{
     Budget, CompileError, Constraint, RefusalKind, ReportEntry, TokenId, Tokenization, checked_u32,
@@ -60,14 +61,19 @@ pub(crate) fn compile_canonical(
     let mut report = lowered.report.clone();
     let Spelled { dfa, .. } = spell(vocabulary, constraint, &lowered.dfa, &mut report, budget)?;
     let expanded = if dfa.has_calls() { Some(dfa.expand_calls(budget)?) } else { None };
-    let dfa: &Dfa = match &expanded {
-        None => &dfa,
-        Some(Some(expanded)) => expanded,
-        Some(None) => {
-            return unsupported("rules that nest without end have no canonical tokenization yet".to_owned());
+    let found = match (&expanded, &dfa.calls) {
+        (Some(None), Some(calls)) => {
+            if let Some(reason) = calls::unsupported(calls, constraint.tokenization) {
+                return unsupported(reason.to_owned());
+            }
+            calls::canonical(&dfa, calls, vocabulary, &encoder, constraint.tokenization, budget)?
         }
+        (Some(Some(expanded)), _) => {
+            canonical(expanded, vocabulary, &encoder, constraint.tokenization, budget)?
+        }
+        _ => canonical(&dfa, vocabulary, &encoder, constraint.tokenization, budget)?,
     };
-    let Some(found) = canonical(dfa, vocabulary, &encoder, constraint.tokenization, budget)? else {
+    let Some(found) = found else {
         let reason = "the tokenizer itself would write no text of it".to_owned();
         return Err(CompileError::refuse(RefusalKind::Unspellable, PLACE, reason).advising(OTHER_VOCABULARY));
     };
@@ -115,7 +121,7 @@ pub(crate) fn compile_canonical(
         states: &found.states,
         rows: &found.rows,
         row_computations: checked_u32(found.computed),
-        calls: None,
+        calls: found.calls.as_ref(),
         tokens: None,
         canonical: Some(CanonicalPart {
             encoder: encoder.digest,
@@ -149,6 +155,7 @@ struct Canonical<'v> {
     starts: Vec<u32>,
     rows: RowEncoder<'v>,
     computed: usize,
+    calls: Option<CallParts>,
 }
 
 /// The parts of the index, or `None` if no text can be written in canonical form.
@@ -159,7 +166,7 @@ fn canonical<'v>(
     tokenization: Tokenization,
     budget: &Budget,
 ) -> Result<Option<Canonical<'v>>, CompileError> {
-    let product = Product::new(dfa, &encoder.chunks, tokenization.is_behind_prompt(), budget)?;
+    let product = Product::new(dfa, &encoder.chunks, tokenization.is_behind_prompt(), None, budget)?;
     let walk = Walk {
         dfa,
         product: &product,
@@ -170,56 +177,16 @@ fn canonical<'v>(
     };
     let first = First::new(&walk)?;
     if let Some(word) = first.stuck_word(&walk, |id| vocabulary.bytes(id).to_vec())? {
-        let word: Vec<u8> = word.iter().flat_map(|&id| vocabulary.bytes(id)).copied().collect();
-        let word = String::from_utf8_lossy(&word).into_owned();
-        let reason = format!(
-            "a text ends a word behind {word:?}, which the tokenizer writes as one token that no merges make"
-        );
-        return Err(CompileError::refuse(RefusalKind::Unsupported, "tokenization", reason)
-            .advising("Leave the tokenization open (any), or let the text go on behind the word."));
+        return Err(stuck(vocabulary, &word));
     }
-    let mut rows = RowEncoder::new(vocabulary.shared_rows());
-    let row_words = vocabulary.row_words();
+    let mut rows = Rows::new(RowEncoder::new(vocabulary.shared_rows()), vocabulary.row_words(), budget);
     let mut states = vec![(None, false); product.len()];
-    let (mut ids, mut words): (Vec<TokenId>, Vec<u32>) = (Vec::new(), vec![0; row_words]);
-    let mut united = LongLists::default();
-    let mut known: HashMap<Vec<u32>, u32> = HashMap::new();
-    let mut computed = 0;
     for state in 1..checked_u32(product.len()) {
         let at = state as usize;
         states[at].1 = product.ends[at];
-        if !first.is_reached(state) {
-            continue;
-        }
-        let count: usize = first.lists_of(state).map(|list| list.ids.len()).sum();
-        if count == 0 && !product.ends[at] {
-            continue;
-        }
-        computed += 1;
-        // Strings have the same lists inside of their characters.
-        let places: Option<Vec<u32>> = first.lists_of(state).map(|list| list.place).collect();
-        if let Some(&number) = places.as_ref().and_then(|places| known.get(places)) {
-            states[at].0 = Some(number);
-            continue;
-        }
-        let before = rows.bytes();
-        let number = if count <= row_words / FEW {
-            budget.charge_steps(PHASE, 1 + count as u64)?;
-            ids.clear();
-            ids.extend(first.tokens_of(state));
-            rows.push_sparse(&mut ids)
-        } else {
-            words.fill(0);
-            budget.charge_steps(PHASE, row_words as u64 / 64)?;
-            for list in first.lists_of(state) {
-                united.unite(&list, &mut words, budget)?;
-            }
-            rows.push(&words)
-        };
-        budget.charge_bytes(PHASE, (rows.bytes() - before) as u64)?;
-        states[at].0 = Some(checked_u32(number));
-        if let Some(places) = places {
-            known.insert(places, checked_u32(number));
+        if first.is_reached(state) && (product.ends[at] || first.tokens_of(state).next().is_some()) {
+            let lists: Vec<List<'_>> = first.lists_of(state).collect();
+            states[at].0 = Some(rows.push(&lists)?);
         }
     }
     if states[product.start as usize].0.is_none() {
@@ -241,9 +208,80 @@ fn canonical<'v>(
         states,
         borders,
         starts: product.starts,
-        rows,
-        computed,
+        computed: rows.computed,
+        rows: rows.all,
+        calls: None,
     }))
+}
+
+/// The refusal of a text that would have to end behind a word that is spelled.
+fn stuck(vocabulary: &Vocabulary, word: &[TokenId]) -> CompileError {
+    let word: Vec<u8> = word.iter().flat_map(|&id| vocabulary.bytes(id)).copied().collect();
+    let word = String::from_utf8_lossy(&word).into_owned();
+    let reason = format!(
+        "a text ends a word behind {word:?}, which the tokenizer writes as one token that no merges make"
+    );
+    CompileError::refuse(RefusalKind::Unsupported, "tokenization", reason)
+        .advising("Leave the tokenization open (any), or let the text go on behind the word.")
+}
+
+/// The rows of an index while they are written.
+struct Rows<'v, 'b> {
+    all: RowEncoder<'v>,
+    /// How many were asked for.
+    computed: usize,
+    row_words: usize,
+    ids: Vec<TokenId>,
+    words: Vec<u32>,
+    united: LongLists,
+    /// By the places of lists.
+    known: HashMap<Vec<u32>, u32>,
+    budget: &'b Budget,
+}
+
+impl<'v, 'b> Rows<'v, 'b> {
+    fn new(all: RowEncoder<'v>, row_words: usize, budget: &'b Budget) -> Self {
+        Self {
+            all,
+            computed: 0,
+            row_words,
+            ids: Vec::new(),
+            words: vec![0; row_words],
+            united: LongLists::default(),
+            known: HashMap::new(),
+            budget,
+        }
+    }
+
+    /// The number of the row with the tokens of some lists.
+    fn push(&mut self, lists: &[List<'_>]) -> Result<u32, CompileError> {
+        self.computed += 1;
+        // Strings have the same lists inside of their characters.
+        let places: Option<Vec<u32>> = lists.iter().map(|list| list.place).collect();
+        if let Some(&number) = places.as_ref().and_then(|places| self.known.get(places)) {
+            return Ok(number);
+        }
+        let count: usize = lists.iter().map(|list| list.ids.len()).sum();
+        let before = self.all.bytes();
+        let number = if count <= self.row_words / FEW {
+            self.budget.charge_steps(PHASE, 1 + count as u64)?;
+            self.ids.clear();
+            self.ids.extend(lists.iter().flat_map(|list| list.ids));
+            self.all.push_sparse(&mut self.ids)
+        } else {
+            self.words.fill(0);
+            self.budget.charge_steps(PHASE, self.row_words as u64 / 64)?;
+            for list in lists {
+                self.united.unite(list, &mut self.words, self.budget)?;
+            }
+            self.all.push(&self.words)
+        };
+        self.budget.charge_bytes(PHASE, (self.all.bytes() - before) as u64)?;
+        if let Some(places) = places {
+            self.known.insert(places, checked_u32(number));
+        }
+        Ok(checked_u32(number))
+    }
 }
 
 /// Long lists of tokens as words: each is in the rows of many states, of all that are open while a text goes on with a string.

@@ -6,8 +6,8 @@
 
 use foldhash::{HashMap, HashMapExt};
 use gobo_artifact::layout::{Chunks, NO_CHUNK};
-use gobo_automata::{Dfa, StateId};
-use gobo_types::{Budget, CompileError, checked_u32};
+use gobo_automata::{Calls, Dfa, StateId};
+use gobo_types::{Budget, CompileError, DenseId as _, checked_u32};
 
 const PHASE: &str = "cutting into chunks";
 
@@ -16,6 +16,51 @@ const STATE_BYTES: u64 = 32;
 
 /// The state from which nothing leads on.
 pub(super) const DEAD: u32 = 0;
+
+/// The bottom of the stack of an automaton with calls: the whole text is as called from there, and returns to [`Self::end`].
+pub(super) struct Bottom {
+    /// In the place of a state: behind the whole text.
+    pub(super) end: StateId,
+    /// `[states]`: whether the text may stand there with nothing on its stack.
+    pub(super) is_below: Vec<bool>,
+}
+
+impl Bottom {
+    /// O(sweeps × transitions).
+    pub(super) fn new(dfa: &Dfa, calls: &Calls, budget: &Budget) -> Result<Self, CompileError> {
+        let mut is_below = vec![false; dfa.len()];
+        let mut open = vec![dfa.start];
+        while let Some(state) = open.pop() {
+            if std::mem::replace(&mut is_below[state.index()], true) {
+                continue;
+            }
+            budget.charge_steps(PHASE, dfa.stride as u64)?;
+            open.extend((0..dfa.stride).filter_map(|class| dfa.step(state, class)));
+            for push in calls.push_transitions(state) {
+                match calls.pushed(push) {
+                    [] => open.push(push.entry),
+                    [outermost, ..] => open.extend(calls.returns[outermost.index()].states()),
+                }
+            }
+        }
+        Ok(Self { end: StateId::new(dfa.len()), is_below })
+    }
+
+    /// The states behind the end of the rule at hand, whatever is on top of the stack: where it ends in `state`, and chunks stand at `chunk`.
+    fn after<'a>(
+        &'a self,
+        calls: &'a Calls,
+        state: StateId,
+        chunk: u16,
+        chunks: &Chunks<'_>,
+    ) -> impl Iterator<Item = StateId> + 'a {
+        let exit = calls.exit(state);
+        let returns =
+            calls.stack_tops(state).iter().filter_map(move |top| calls.returns[top.index()].state(exit));
+        let may_end = self.is_below[state.index()] && chunks.may_end(chunk);
+        returns.chain(may_end.then_some(self.end))
+    }
+}
 
 /// The product. All tables have an entry for each state, [`DEAD`] first.
 pub(super) struct Product {
@@ -28,7 +73,7 @@ pub(super) struct Product {
     pub(super) within: Vec<u32>,
     /// The state behind the border of two chunks, or [`DEAD`].
     pub(super) marked: Vec<u32>,
-    /// Whether the text may end.
+    /// Whether the text may end; with calls, whether the rule at hand may.
     pub(super) ends: Vec<bool>,
     pub(super) start: u32,
     /// `[states of chunks between characters]`: the state at the beginning of the text, behind a prompt whose chunks stand there; empty where no prompt
@@ -40,10 +85,12 @@ pub(super) struct Product {
 }
 
 impl Product {
+    /// The product; with calls also of what they lead to, `bottom` being where the text itself may stand ([`Bottom`]).
     pub(super) fn new(
         dfa: &Dfa,
         chunks: &Chunks<'_>,
         is_behind_prompt: bool,
+        bottom: Option<&Bottom>,
         budget: &Budget,
     ) -> Result<Self, CompileError> {
         let (classes, bytes) = classes(dfa, chunks);
@@ -67,16 +114,37 @@ impl Product {
         let mut at = 1;
         while at < pairs.len() {
             let (state, chunk) = pairs[at];
+            let is_end = bottom.is_some_and(|bottom| state == bottom.end);
             budget.charge_steps(PHASE, stride as u64)?;
             budget.charge_bytes(PHASE, stride as u64 * 4 + STATE_BYTES)?;
             budget.check_states(PHASE, pairs.len())?;
+            at += 1;
+            if is_end {
+                steps.extend(std::iter::repeat_n(DEAD, stride));
+                within.push(DEAD);
+                marked.push(DEAD);
+                ends.push(true);
+                continue;
+            }
             for &byte in &bytes {
                 steps.push(of(&mut pairs, (dfa.next(state, byte), chunks.next(chunk, byte))));
             }
             within.push(of(&mut pairs, (state, chunks.within(chunk))));
             marked.push(of(&mut pairs, (state, chunks.marked(chunk))));
-            ends.push(dfa.accepting[state] && chunks.may_end(chunk));
-            at += 1;
+            match (bottom, &dfa.calls) {
+                (Some(bottom), Some(calls)) => {
+                    for push in calls.push_transitions(state) {
+                        of(&mut pairs, (push.entry, chunk));
+                    }
+                    if dfa.accepting[state] {
+                        for next in bottom.after(calls, state, chunk, chunks) {
+                            of(&mut pairs, (next, chunk));
+                        }
+                    }
+                    ends.push(dfa.accepting[state]);
+                }
+                _ => ends.push(dfa.accepting[state] && chunks.may_end(chunk)),
+            }
         }
         Ok(Self { classes, stride, steps, within, marked, ends, start, starts, pairs, number })
     }

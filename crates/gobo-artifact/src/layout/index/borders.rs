@@ -35,8 +35,8 @@ impl BorderSpans {
         let Ok(encoder) = artifact.section_bytes(kinds::ENCODER_DIGEST).try_into() else {
             return Err(artifact.meaning("the encoder's digest has not 32 bytes"));
         };
-        if artifact.has_section(kinds::CALLS) || artifact.has_section(kinds::TOKEN_RANGES) {
-            return Err(artifact.meaning("an index with calls or token edges has borders"));
+        if artifact.has_section(kinds::TOKEN_RANGES) {
+            return Err(artifact.meaning("an index with token edges has borders"));
         }
         let states = artifact.span::<[u32; 2]>(kinds::BORDERS, states.into())?;
         let prompts =

@@ -111,6 +111,13 @@ impl<'a> Merges<'a> {
         self.cuts
     }
 
+    /// Where the cuts of each part lie among [`Self::cuts`]: those of one part by time. O(1) for each.
+    pub fn cuts_by_part(&self) -> impl Iterator<Item = Range<usize>> + use<'a> {
+        let len = self.cuts.len();
+        let range = move |of: &[SpineToken]| (of[0].cuts as usize).min(len)..(of[1].cuts as usize).min(len);
+        self.tokens.windows(2).map(range)
+    }
+
     /// Where [`Self::cuts_after`] lie among [`Self::cuts`]: a range for each part of `left`. O(log merges) for each.
     #[inline]
     pub fn cut_ranges_after(&self, left: TokenId) -> impl Iterator<Item = Range<usize>> + use<'a> {

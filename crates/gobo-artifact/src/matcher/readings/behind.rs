@@ -2,14 +2,20 @@
 
 use gobo_types::TokenId;
 
-use super::{Reading, Readings, Tables};
+use super::frames::BOTTOM;
+use super::{Frames, Reading, Readings, Tables};
 use crate::layout::{DEAD, NO_CHUNK, NO_TOKEN, NO_WORD, WORD_ENDS};
 
 impl Readings {
     /// Where the chunks stand before anything is written: a reading whose state is one of chunks.
     pub(crate) fn of_nothing(tables: &Tables<'_>) -> Self {
         let mut readings = Self::none();
-        readings.add(Reading { state: tables.encoder.chunks.start().into(), last: NO_TOKEN, word: 0 });
+        readings.add(Reading {
+            state: tables.encoder.chunks.start().into(),
+            last: NO_TOKEN,
+            word: 0,
+            frame: BOTTOM,
+        });
         readings
     }
 
@@ -43,7 +49,12 @@ impl Readings {
                         _ => NO_CHUNK,
                     };
                     if to != NO_CHUNK
-                        && !next.add(Reading { state: to.into(), last: id, word: words.next(word, id) })
+                        && !next.add(Reading {
+                            state: to.into(),
+                            last: id,
+                            word: words.next(word, id),
+                            frame: BOTTOM,
+                        })
                     {
                         return Err(at);
                     }
@@ -58,7 +69,7 @@ impl Readings {
     }
 
     /// These readings, whose states are those of chunks, at the beginning of the constraint's text.
-    pub(crate) fn in_text(&self, tables: &Tables<'_>) -> Self {
+    pub(crate) fn in_text(&self, tables: &Tables<'_>, frame: u32) -> Self {
         let mut beginning = Self::none();
         for reading in self.all() {
             let state = match reading.last {
@@ -66,7 +77,7 @@ impl Readings {
                 _ => tables.index.start_behind(u16::try_from(reading.state).unwrap_or(NO_CHUNK)),
             };
             if state != DEAD {
-                beginning.add(Reading { state, ..*reading });
+                beginning.add(Reading { state, frame, ..*reading });
             }
         }
         beginning
@@ -76,16 +87,18 @@ impl Readings {
 impl Reading {
     /// Whether a word that the chunk is the beginning of may be spelled on in the constraint's text, and could not go on there, although it has to. The compiler knows of
     /// words that begin in the text, and of no others. O(spellings × their tokens).
-    pub(crate) fn may_be_stuck(&self, tables: &Tables<'_>) -> bool {
+    pub(crate) fn may_be_stuck(&self, tables: &Tables<'_>, frames: &mut Frames) -> bool {
         let Tables { index, vocabulary, encoder, .. } = tables;
         let mut open = vec![*self];
-        while let Some(Self { state, last, word }) = open.pop() {
+        while let Some(reading) = open.pop() {
+            let Self { state, last, word, frame } = reading;
             if matches!(word & !WORD_ENDS, 0 | NO_WORD) {
                 continue;
             }
             let [within, _] = index.borders(state);
             let mut follow = vec![0; index.row_words()];
-            let is_written = tables.row(within, word).is_some_and(|row| row.write(&mut follow));
+            let is_written = tables.row(within, word).is_some_and(|row| row.write(&mut follow))
+                && reading.unite_stack(tables, frames, within, &mut follow).is_ok();
             encoder.merges.strike_once(last, &mut follow);
             if word & WORD_ENDS != 0 && (!is_written || follow.iter().all(|&word| word == 0)) {
                 return true;
@@ -93,8 +106,8 @@ impl Reading {
             for &[_, id, next] in encoder.words.below(word) {
                 if is_written && follow.get((id >> 5) as usize).is_some_and(|word| word >> (id & 31) & 1 == 1)
                 {
-                    let state = index.walk(within, vocabulary.bytes(id));
-                    open.push(Self { state, last: id, word: next });
+                    let (state, frame) = frames.walk(index, (within, frame), vocabulary.bytes(id));
+                    open.push(Self { state, last: id, word: next, frame });
                 }
             }
         }

@@ -10,7 +10,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use gobo_types::TokenId;
 
-use super::{Reading, Readings, Tables};
+use super::frames::BOTTOM;
+use super::{Frames, Reading, Readings, Tables};
 use crate::layout::{DEAD, NO_CHUNK, Row, Trie};
 
 /// Most bytes that are written anew.
@@ -67,12 +68,12 @@ impl Healing {
             if is_place(border.0) && !steps.contains_key(&border) {
                 let found = healing.steps(tables, border.0);
                 for &(id, to) in &found {
-                    let after =
-                        Reading { state: to, last: id, word: tables.encoder.words.next(border.1, id) };
+                    let word = tables.encoder.words.next(border.1, id);
+                    let after = Reading { state: to, last: id, word, frame: BOTTOM };
                     if is_place(to) {
                         open.extend(after.open_borders(tables));
                     } else {
-                        healing.is_stuck |= after.may_be_stuck(tables);
+                        healing.is_stuck |= after.may_be_stuck(tables, &mut Frames::default());
                     }
                 }
                 steps.insert(border, found);
@@ -167,7 +168,7 @@ impl Healing {
         let tables = Tables { healing: Some(self), ..*tables };
         let mut next: HashMap<(u32, u32), Vec<TokenId>> = HashMap::new();
         for &(id, state) in steps {
-            let after = Reading { state, last: id, word: tables.encoder.words.next(word, id) };
+            let after = Reading { state, last: id, word: tables.encoder.words.next(word, id), frame: BOTTOM };
             let [within, marked] = after.borders(&tables);
             let is_live = after.can_end() && !is_place(state) && tables.index.is_complete(state)
                 || tables.row(marked, 0).is_some_and(|row| !row.is_empty())

@@ -6,13 +6,16 @@
 //! vocabulary was built, and a vocabulary with more than [`MAX_READINGS`] has no tables of its encoder.
 //!
 //! - `behind.rs`: where the chunks stand behind the tokens of a prompt.
+//! - `frames.rs`: the stacks of rules that call each other.
 //! - `healing.rs`: bytes of a prompt that are written anew.
 
 mod behind;
+mod frames;
 mod healing;
 
 use gobo_types::TokenId;
 
+pub(super) use self::frames::{Frames, depth_of};
 pub(super) use self::healing::{Healing, MAX_HEALED, is_place};
 
 use crate::layout::{DEAD, Encoder, MAX_READINGS, NO_TOKEN, Row, WORD_ENDS};
@@ -29,6 +32,8 @@ pub(super) struct Reading {
     last: TokenId,
     /// What has been written of the chunk, as far as it is the beginning of a word: a node of [`crate::layout::Words`].
     word: u32,
+    /// Its stack in [`Frames`].
+    pub(super) frame: u32,
 }
 
 /// All ways to read a text.
@@ -60,18 +65,32 @@ impl<'a> Tables<'a> {
 
     /// Where the bytes of a token lead from a border.
     #[inline]
-    fn walk(&self, state: u32, bytes: &[u8]) -> u32 {
-        if is_place(state) {
-            return self.healing.map_or(DEAD, |healing| healing.walk(self, state, bytes));
+    fn walk(&self, frames: &mut Frames, at: (u32, u32), bytes: &[u8]) -> (u32, u32) {
+        if is_place(at.0) {
+            return (self.healing.map_or(DEAD, |healing| healing.walk(self, at.0, bytes)), at.1);
         }
-        self.index.walk(state, bytes)
+        frames.walk(self.index, at, bytes)
+    }
+
+    /// Whether a border has a token, by its row or by what is on the stack.
+    fn has(&self, frames: &Frames, (state, word, frame): (u32, u32, u32), id: TokenId) -> bool {
+        let Some(row) = self.row(state, word) else { return false };
+        let mut found = row.contains(id);
+        if !found && !is_place(state) {
+            let rows = frames.rows(self.index, self.vocabulary, (state, frame), |row| {
+                found = row.contains(id);
+                !found
+            });
+            return found && rows.is_ok();
+        }
+        found
     }
 }
 
 impl Readings {
     /// Before the first token.
-    pub(super) fn at_start(index: &Index) -> Self {
-        let beginning = Reading { state: index.start(), last: NO_TOKEN, word: 0 };
+    pub(super) fn at_start(index: &Index, frame: u32) -> Self {
+        let beginning = Reading { state: index.start(), last: NO_TOKEN, word: 0, frame };
         Self { all: [beginning; MAX_READINGS], len: 1 }
     }
 
@@ -79,15 +98,19 @@ impl Readings {
         &self.all[..self.len]
     }
 
+    pub(super) fn all_mut(&mut self) -> &mut [Reading] {
+        &mut self.all[..self.len]
+    }
+
     /// Whether the text is complete. O(readings).
     #[inline]
-    pub(super) fn are_complete(&self, index: &Index) -> bool {
-        let is_complete = |state| !is_place(state) && index.is_complete(state);
-        self.all().iter().any(|reading| reading.can_end() && is_complete(reading.state))
+    pub(super) fn are_complete(&self, index: &Index, frames: &Frames) -> bool {
+        let may_end = |of: &Reading| !is_place(of.state) && frames.may_end(index, of.state, of.frame);
+        self.all().iter().any(|reading| reading.can_end() && may_end(reading))
     }
 
     fn none() -> Self {
-        let nowhere = Reading { state: DEAD, last: NO_TOKEN, word: 0 };
+        let nowhere = Reading { state: DEAD, last: NO_TOKEN, word: 0, frame: frames::BOTTOM };
         Self { all: [nowhere; MAX_READINGS], len: 0 }
     }
 
@@ -102,34 +125,38 @@ impl Readings {
         true
     }
 
-    /// The states from which `id` may be read, and the words of which it may be a part then. O(readings × parts of the last token × log merges).
-    fn before<'s>(&'s self, tables: &'s Tables<'s>, id: TokenId) -> impl Iterator<Item = (u32, u32)> + 's {
-        let has =
-            move |(state, word): &(u32, u32)| tables.row(*state, *word).is_some_and(|row| row.contains(id));
+    /// The states from which `id` may be read, the words of which it may be a part then, and the stacks. O(readings × (parts of the last token × log merges + frames)).
+    fn before<'s>(
+        &'s self,
+        tables: &'s Tables<'s>,
+        frames: &'s Frames,
+        id: TokenId,
+    ) -> impl Iterator<Item = (u32, u32, u32)> + 's {
+        let has = move |border: &(u32, u32, u32)| tables.has(frames, *border, id);
         self.all().iter().flat_map(move |reading| {
             let [within, marked] = reading.borders(tables);
             let joins = |_: &_| !tables.encoder.merges.joins(reading.last, id);
-            let within = Some((within, reading.word)).filter(has).filter(joins);
-            [within, Some((marked, 0)).filter(has)].into_iter().flatten()
+            let within = Some((within, reading.word, reading.frame)).filter(has).filter(joins);
+            [within, Some((marked, 0, reading.frame)).filter(has)].into_iter().flatten()
         })
     }
 
     /// Whether the mask has `id`.
-    pub(super) fn allow(&self, tables: &Tables<'_>, id: TokenId) -> bool {
-        self.before(tables, id).next().is_some()
+    pub(super) fn allow(&self, tables: &Tables<'_>, frames: &Frames, id: TokenId) -> bool {
+        self.before(tables, frames, id).next().is_some()
     }
 
     /// The merge for which `id` may not go on with the chunk, where it could otherwise: the last token, and the parts that would be merged.
     pub(super) fn merge_before(
         &self,
         tables: &Tables<'_>,
+        frames: &Frames,
         id: TokenId,
     ) -> Option<(TokenId, TokenId, TokenId)> {
         self.all().iter().find_map(|reading| {
             let [within, _] = reading.borders(tables);
-            let row = tables.row(within, reading.word)?;
-            let (left, right) =
-                tables.encoder.merges.parts_joined(reading.last, id).filter(|_| row.contains(id))?;
+            let has = |_: &_| tables.has(frames, (within, reading.word, reading.frame), id);
+            let (left, right) = tables.encoder.merges.parts_joined(reading.last, id).filter(has)?;
             Some((reading.last, left, right))
         })
     }
@@ -138,12 +165,23 @@ impl Readings {
     ///
     /// # Errors
     /// [`MatcherError::Refused`], [`MatcherError::Corrupt`].
-    pub(super) fn after(&self, tables: &Tables<'_>, id: TokenId) -> Result<Self, MatcherError> {
+    pub(super) fn after(
+        &self,
+        tables: &Tables<'_>,
+        frames: &mut Frames,
+        id: TokenId,
+    ) -> Result<Self, MatcherError> {
+        let mut before = [(DEAD, 0, 0); 2 * MAX_READINGS];
+        let mut len = 0;
+        for (slot, border) in before.iter_mut().zip(self.before(tables, frames, id)) {
+            *slot = border;
+            len += 1;
+        }
         let mut next = Self::none();
-        for (state, word) in self.before(tables, id) {
-            let to = tables.walk(state, tables.vocabulary.bytes(id));
+        for &(state, word, frame) in &before[..len] {
+            let (to, frame) = tables.walk(frames, (state, frame), tables.vocabulary.bytes(id));
             let word = tables.encoder.words.next(word, id);
-            if to == DEAD || !next.add(Reading { state: to, last: id, word }) {
+            if to == DEAD || !next.add(Reading { state: to, last: id, word, frame }) {
                 return Err(MatcherError::Corrupt { state });
             }
         }
@@ -155,7 +193,12 @@ impl Readings {
     ///
     /// # Errors
     /// [`MatcherError::RefusedByte`] with the first byte behind which no token leads on; [`MatcherError::Readings`].
-    pub(super) fn after_bytes(&self, tables: &Tables<'_>, bytes: &[u8]) -> Result<Self, MatcherError> {
+    pub(super) fn after_bytes(
+        &self,
+        tables: &Tables<'_>,
+        frames: &mut Frames,
+        bytes: &[u8],
+    ) -> Result<Self, MatcherError> {
         let mut at: Vec<Vec<Reading>> = vec![Vec::new(); bytes.len() + 1];
         at[0].extend(self.all());
         let mut furthest = 0;
@@ -164,7 +207,7 @@ impl Readings {
                 let mut readings = Self::none();
                 readings.add(reading);
                 for (length, ids) in tables.vocabulary.trie().prefixes(&bytes[from..]) {
-                    for next in ids.iter().filter_map(|&id| readings.after(tables, id).ok()) {
+                    for next in ids.iter().filter_map(|&id| readings.after(tables, frames, id).ok()) {
                         furthest = furthest.max(from + length);
                         let known = &mut at[from + length];
                         next.all().iter().for_each(|of| {
@@ -191,29 +234,39 @@ impl Readings {
 
     /// Writes the rows of all readings: `[row words]`. Returns whether they have no token.
     #[inline]
-    pub(super) fn fill(&self, tables: &Tables<'_>, words: &mut [u32]) -> Result<bool, MatcherError> {
+    pub(super) fn fill(
+        &self,
+        tables: &Tables<'_>,
+        frames: &Frames,
+        words: &mut [u32],
+    ) -> Result<bool, MatcherError> {
         match self.all() {
-            [only] => only.fill(tables, words),
-            _ => self.fill_all(tables, words),
+            [only] => only.fill(tables, frames, words),
+            _ => self.fill_all(tables, frames, words),
         }
     }
 
     /// [`Self::fill`] of several readings.
     #[cold]
-    fn fill_all(&self, tables: &Tables<'_>, words: &mut [u32]) -> Result<bool, MatcherError> {
+    fn fill_all(
+        &self,
+        tables: &Tables<'_>,
+        frames: &Frames,
+        words: &mut [u32],
+    ) -> Result<bool, MatcherError> {
         let mut other = vec![0; words.len()];
         let mut is_empty = true;
         words.fill(0);
         for reading in self.all() {
-            is_empty &= reading.fill(tables, &mut other)?;
+            is_empty &= reading.fill(tables, frames, &mut other)?;
             words.iter_mut().zip(&other).for_each(|(word, other)| *word |= other);
         }
         Ok(is_empty)
     }
 
     /// The only token that may come next, if there is one and the text is not complete.
-    pub(super) fn forced(&self, tables: &Tables<'_>, words: &mut [u32]) -> Option<TokenId> {
-        if self.are_complete(tables.index) || self.fill(tables, words).ok()? {
+    pub(super) fn forced(&self, tables: &Tables<'_>, frames: &Frames, words: &mut [u32]) -> Option<TokenId> {
+        if self.are_complete(tables.index, frames) || self.fill(tables, frames, words).ok()? {
             return None;
         }
         let mut set = (0..).zip(words.iter()).filter(|(_, word)| **word != 0);
@@ -226,7 +279,7 @@ impl Readings {
 impl Reading {
     /// Writes the mask of one reading: `[row words]`. Returns whether it has no token.
     #[inline]
-    fn fill(&self, tables: &Tables<'_>, words: &mut [u32]) -> Result<bool, MatcherError> {
+    fn fill(&self, tables: &Tables<'_>, frames: &Frames, words: &mut [u32]) -> Result<bool, MatcherError> {
         let [within, marked] = self.borders(tables);
         let is_empty = match tables.row(within, self.word) {
             None => {
@@ -239,6 +292,8 @@ impl Reading {
                 }
                 // Of few words nothing has to be looked at but these.
                 let only = if let Row::Patched { base: None, patches } = row { Some(patches) } else { None };
+                let has_more = self.unite_stack(tables, frames, within, words)?;
+                let only = only.filter(|_| !has_more);
                 tables.vocabulary.strike(&tables.encoder.merges, self.last, words, only);
                 match only {
                     None => words.iter().all(|&word| word == 0),
@@ -250,9 +305,33 @@ impl Reading {
         };
         match tables.row(marked, 0) {
             None => Ok(is_empty),
-            Some(row) if row.unite(words) => Ok(is_empty && row.is_empty()),
+            Some(row) if row.unite(words) => {
+                let has_more = self.unite_stack(tables, frames, marked, words)?;
+                Ok(is_empty && row.is_empty() && !has_more)
+            }
             Some(_) => Err(MatcherError::Corrupt { state: marked }),
         }
+    }
+
+    /// Adds the rows that a border leaves to the stack; whether there was a token.
+    #[inline]
+    fn unite_stack(
+        &self,
+        tables: &Tables<'_>,
+        frames: &Frames,
+        border: u32,
+        words: &mut [u32],
+    ) -> Result<bool, MatcherError> {
+        if self.frame == frames::BOTTOM || is_place(border) {
+            return Ok(false);
+        }
+        let (mut has_more, mut fits) = (false, true);
+        frames.rows(tables.index, tables.vocabulary, (border, self.frame), |row| {
+            has_more |= !row.is_empty();
+            fits = row.unite(words);
+            fits
+        })?;
+        if fits { Ok(has_more) } else { Err(MatcherError::Corrupt { state: border }) }
     }
 
     /// The states behind the border of two tokens of a chunk, and of two chunks.

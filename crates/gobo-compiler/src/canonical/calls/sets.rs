@@ -1,0 +1,161 @@
+//! What a border leaves to the return states on the stack, as sets, and what these do there.
+//!
+//! A set has the witnesses of tokens that the mask has if they are live, and perhaps the exit at which the rule may end before any token begins. At a return
+//! state some of its tokens turn out to be live, which is a row, and others have witnesses for the return state below, which is a set. There are
+//! finitely many witnesses, so finitely many sets. O(sets × return states × witnesses).
+
+use foldhash::{HashMap, HashMapExt, HashSet};
+use gobo_automata::ReturnId;
+use gobo_types::{CompileError, DenseId as _, Table, TokenId, dense_id};
+
+use super::below::{Below, Fate, Witness};
+use super::links::PairExit;
+use crate::canonical::product::DEAD;
+use crate::canonical::walk::PHASE;
+
+dense_id! {
+    /// A set.
+    pub(super) struct SetId;
+}
+
+/// See the [module](self).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub(super) struct Set {
+    /// The rule may end before a token begins.
+    whole: Option<PairExit>,
+    /// By witness: the token of the mask.
+    tokens: Vec<(Witness, TokenId)>,
+}
+
+/// What a set does at a return state.
+#[derive(Debug)]
+pub(super) struct Effect {
+    pub(super) top: ReturnId,
+    /// Tokens that are live.
+    pub(super) live: Vec<TokenId>,
+    /// A border whose sure tokens may come next too.
+    pub(super) border: Option<u32>,
+    pub(super) left: SetId,
+}
+
+/// All sets and their effects.
+#[derive(Debug, Default)]
+pub(super) struct Sets {
+    pub(super) all: Table<SetId, Set>,
+    known: HashMap<Set, SetId>,
+    /// `[sets]`.
+    pub(super) effects: Table<SetId, Vec<Effect>>,
+    /// `[states]`.
+    pub(super) of_border: Vec<SetId>,
+}
+
+impl Sets {
+    /// The sets of the borders, and of all that can come up below them.
+    pub(super) fn new(below: &mut Below<'_>, borders: &[u32]) -> Result<Self, CompileError> {
+        let mut sets = Self::default();
+        let nothing = sets.intern(Set::default(), below)?;
+        sets.of_border = vec![nothing; below.walk.product.len()];
+        for &border in borders {
+            let set = of_border(below, border)?;
+            sets.of_border[border as usize] = sets.intern(set, below)?;
+        }
+        let under = below.links.below();
+        let mut asked: HashSet<(SetId, ReturnId)> = HashSet::default();
+        let mut open: Vec<(SetId, ReturnId)> = Vec::new();
+        let mut fates: HashMap<(Witness, ReturnId), Fate> = HashMap::new();
+        for &border in borders {
+            let set = sets.of_border[border as usize];
+            open.extend(below.links.tops(border).iter().map(|&top| (set, top)));
+            while let Some((set, top)) = open.pop() {
+                if set == nothing || !asked.insert((set, top)) {
+                    continue;
+                }
+                let effect = sets.effect(below, set, top, &mut fates)?;
+                open.extend(under[top.index()].iter().map(|&next| (effect.left, next)));
+                sets.effects[set].push(effect);
+            }
+        }
+        Ok(sets)
+    }
+
+    fn intern(&mut self, mut set: Set, below: &Below<'_>) -> Result<SetId, CompileError> {
+        set.tokens.sort_unstable();
+        set.tokens.dedup();
+        if let Some(&known) = self.known.get(&set) {
+            return Ok(known);
+        }
+        below.walk.budget.charge_bytes(PHASE, 64 + set.tokens.len() as u64 * 40)?;
+        let fresh = self.all.push(set.clone());
+        self.effects.push(Vec::new());
+        self.known.insert(set, fresh);
+        Ok(fresh)
+    }
+
+    fn effect(
+        &mut self,
+        below: &mut Below<'_>,
+        set: SetId,
+        top: ReturnId,
+        fates: &mut HashMap<(Witness, ReturnId), Fate>,
+    ) -> Result<Effect, CompileError> {
+        let Set { whole, tokens } = self.all[set].clone();
+        below.walk.budget.charge_steps(PHASE, 1 + tokens.len() as u64)?;
+        let mut live = Vec::new();
+        let mut left = Set::default();
+        let border = whole
+            .and_then(|exit| below.links.after(top, exit))
+            .filter(|&border| border != DEAD && top != below.links.bottom());
+        if let Some(border) = border {
+            left = self.all[self.of_border[border as usize]].clone();
+        }
+        for (witness, id) in tokens {
+            let fate = match fates.get(&(witness, top)) {
+                Some(fate) => fate,
+                None => {
+                    let fate = below.fate_behind(witness, top)?;
+                    fates.entry((witness, top)).or_insert(fate)
+                }
+            };
+            match fate {
+                Fate::Live => live.push(id),
+                Fate::If(witnesses) => left.tokens.extend(witnesses.iter().map(|&witness| (witness, id))),
+            }
+        }
+        live.sort_unstable();
+        live.dedup();
+        left.tokens.retain(|(_, id)| live.binary_search(id).is_err());
+        let left = self.intern(left, below)?;
+        Ok(Effect { top, live, border, left })
+    }
+}
+
+/// The set of a border.
+fn of_border(below: &mut Below<'_>, border: u32) -> Result<Set, CompileError> {
+    let whole = below.links.exit[border as usize];
+    let mut tokens = Vec::new();
+    for (leaving, ids) in below.tokens.leaving(border) {
+        let witness = |&token: &TokenId| {
+            let of = Witness { exit: leaving.exit, token, read: leaving.read, chunk: leaving.chunk };
+            (of, token)
+        };
+        tokens.extend(ids.iter().map(witness));
+    }
+    let first = &below.tokens.first;
+    for number in first.groups_of(border) {
+        let (group, surely, maybe) =
+            (&first.groups[number], first.live(&first.live, number), first.live(below.open, number));
+        if surely.len() >= maybe.len() {
+            continue;
+        }
+        let is_sure: HashSet<TokenId> = surely.iter().copied().collect();
+        for &token in maybe.iter().filter(|id| !is_sure.contains(id)) {
+            match below.fate(group.to, token, group.stack)? {
+                // Its callers are known.
+                Fate::Live => below.live.entry(border).or_default().push(token),
+                Fate::If(witnesses) => tokens.extend(witnesses.into_iter().map(|of| (of, token))),
+            }
+        }
+    }
+    below.walk.budget.charge_steps(PHASE, tokens.len() as u64)?;
+    Ok(Set { whole, tokens })
+}

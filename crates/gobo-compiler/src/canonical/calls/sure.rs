@@ -1,0 +1,183 @@
+//! Tokens that are live whatever is on the stack, and those that may be live at all.
+//!
+//! A token that leads to a state t is surely live if behind it a chunk can end and some text goes on, whatever is on the stack; or if within its chunk a
+//! byte can be read with which no token begins that it joins; or if a sure token can follow that it does not join: the least fixpoint of
+//! [`First::settle`](crate::canonical::first::First::settle). Where the rule may end at t, it is also sure if the return states of all callers are so.
+//! Few tokens are not sure and may be live all the same: mostly those that end a rule after which its callers go on with punctuation.
+
+use std::cell::RefCell;
+
+use foldhash::{HashMap, HashMapExt};
+use gobo_artifact::Vocabulary;
+use gobo_types::{Budget, ByteSet, CompileError, TokenId};
+
+use super::links::Links;
+use super::texts::Texts;
+use super::tokens::Tokens;
+use super::walk::Rules;
+use crate::canonical::first::{Live, Seeds};
+use crate::canonical::product::{Bottom, DEAD, Product};
+use crate::canonical::walk::{PHASE, Walk};
+
+/// See the [module](self).
+pub(super) struct Sure<'a> {
+    rules: Rules<'a>,
+    product: &'a Product,
+    texts: &'a Texts,
+    joined: FirstBytes<'a>,
+    /// `[states]`: all tokens that lead there are live.
+    pub(super) states: Vec<bool>,
+    /// What can be read behind a border within the chunk so that some text goes on: by state before it.
+    open_bytes: RefCell<HashMap<u32, ByteSet>>,
+}
+
+impl<'a> Sure<'a> {
+    pub(super) fn new(
+        walk: &'a Walk<'a>,
+        rules: Rules<'a>,
+        vocabulary: &'a Vocabulary,
+        bottom: &Bottom,
+        links: &Links,
+        texts: &'a Texts,
+    ) -> Result<Self, CompileError> {
+        let product = walk.product;
+        let is_end = |state: usize| product.pairs[state].0 == bottom.end;
+        let is_own = |state: usize| {
+            is_end(state) || product.marked[state] != DEAD && texts.is_open[product.marked[state] as usize]
+        };
+        let mut states: Vec<bool> =
+            (0..product.len()).map(|state| is_own(state) || links.exit[state].is_some()).collect();
+        loop {
+            let mut changed = false;
+            for state in 1..product.len() {
+                let Some(exit) = links.exit[state].filter(|_| states[state] && !is_own(state)) else {
+                    continue;
+                };
+                let tops = &links.of_tops[links.tops[state]];
+                walk.budget.charge_steps(PHASE, tops.len() as u64)?;
+                let goes_on = |&top: &_| links.after(top, exit).is_some_and(|next| states[next as usize]);
+                if !tops.iter().all(goes_on) {
+                    states[state] = false;
+                    changed = true;
+                }
+            }
+            if !changed {
+                break;
+            }
+        }
+        states[DEAD as usize] = false;
+        let joined = FirstBytes::new(walk, vocabulary)?;
+        Ok(Self { rules, product, texts, joined, states, open_bytes: RefCell::default() })
+    }
+
+    /// Whether a token that leads to a state is live by a byte that can be read within its chunk.
+    pub(super) fn escapes(&self, state: u32, id: TokenId) -> bool {
+        let mut known = self.open_bytes.borrow_mut();
+        let open = *known.entry(state).or_insert_with(|| self.open_bytes(state));
+        !open.is_subset(&self.joined.by(id))
+    }
+
+    fn open_bytes(&self, state: u32) -> ByteSet {
+        let mut open = ByteSet::default();
+        let next = self.product.within[state as usize];
+        if next == DEAD {
+            return open;
+        }
+        let (of, chunk) = self.product.pairs[next as usize];
+        let entries = self.rules.calls.push_transitions(of).iter();
+        let entries = entries.map(|push| self.product.state_of((push.entry, chunk)));
+        for from in std::iter::once(next).chain(entries).filter(|&from| from != DEAD) {
+            for byte in 0..=u8::MAX {
+                let to = self.product.next(from, byte);
+                if to != DEAD && self.texts.is_open[to as usize] {
+                    open.insert(byte);
+                }
+            }
+        }
+        open
+    }
+
+    /// The tokens of each group that are sure.
+    pub(super) fn settle(&self, walk: &Walk<'_>, tokens: &Tokens) -> Result<Vec<Live>, CompileError> {
+        let escapes = |state: u32, id: TokenId| self.escapes(state, id);
+        tokens.first.settle(walk, Seeds { states: self.states.clone(), escapes: Some(&escapes) })
+    }
+
+    /// The tokens of each group that may be live.
+    pub(super) fn settle_open(
+        &self,
+        walk: &Walk<'_>,
+        links: &Links,
+        tokens: &Tokens,
+    ) -> Result<Vec<Live>, CompileError> {
+        let product = self.product;
+        let may_leave = |state: u32| state != DEAD && tokens.leaving(state).next().is_some();
+        let may_be = |state: usize| {
+            let [within, marked] = product.borders(u32::try_from(state).unwrap_or(DEAD));
+            self.states[state]
+                || links.exit[state].is_some()
+                || self.texts.can_end[marked as usize]
+                || may_leave(within)
+                || may_leave(marked)
+        };
+        let states = (0..product.len()).map(|state| state != DEAD as usize && may_be(state)).collect();
+        tokens.first.settle(walk, Seeds { states, escapes: None })
+    }
+}
+
+/// The first bytes of the tokens that each token joins. All tokens of a cut begin alike.
+struct FirstBytes<'a> {
+    encoder: &'a gobo_artifact::layout::Encoder<'a>,
+    /// `[cuts]`: those of all cuts of its part up to there, by their number.
+    up_to: Vec<u32>,
+    sets: Vec<ByteSet>,
+}
+
+impl<'a> FirstBytes<'a> {
+    fn new(walk: &'a Walk<'a>, vocabulary: &Vocabulary) -> Result<Self, CompileError> {
+        let merges = &walk.encoder.merges;
+        let cuts = merges.cuts();
+        charge(walk.budget, cuts.len())?;
+        let mut known: HashMap<ByteSet, u32> = HashMap::new();
+        let mut sets = Vec::new();
+        let mut up_to = vec![0; cuts.len()];
+        for range in merges.cuts_by_part() {
+            let mut set = ByteSet::default();
+            for at in range {
+                let ids = merges.ids(cuts[at]);
+                let byte = |id: Option<&TokenId>| id.and_then(|&id| vocabulary.bytes(id).first().copied());
+                match (byte(ids.first()), byte(ids.last())) {
+                    (Some(first), Some(last)) if first == last => set.insert(first),
+                    (None, None) => {}
+                    _ => set = all_bytes(),
+                }
+                let fresh = u32::try_from(sets.len()).unwrap_or(u32::MAX);
+                up_to[at] = *known.entry(set).or_insert_with(|| {
+                    sets.push(set);
+                    fresh
+                });
+            }
+        }
+        Ok(Self { encoder: walk.encoder, up_to, sets })
+    }
+
+    fn by(&self, id: TokenId) -> ByteSet {
+        if self.encoder.merges.is_whole(id) {
+            return all_bytes();
+        }
+        let mut all = ByteSet::default();
+        for range in self.encoder.merges.cut_ranges_after(id).filter(|range| !range.is_empty()) {
+            all.insert_all(&self.sets[self.up_to[range.end - 1] as usize]);
+        }
+        all
+    }
+}
+
+fn all_bytes() -> ByteSet {
+    (0..=u8::MAX).collect()
+}
+
+fn charge(budget: &Budget, cuts: usize) -> Result<(), CompileError> {
+    budget.charge_steps(PHASE, cuts as u64 / 4)?;
+    budget.charge_bytes(PHASE, cuts as u64 * 4)
+}
