@@ -159,8 +159,14 @@ fn can_be_finished(
                 return encode(judge, &text) == tokens;
             }
             let ids: Vec<TokenId> = mask(&matcher).into_iter().collect();
-            let id = *random.of(&ids);
-            matcher.advance(id).unwrap();
+            // Of a few, one behind which the fewest rules are open.
+            let tried = (0..3).map(|_| *random.of(&ids)).map(|id| {
+                let mut after = matcher.clone();
+                after.advance(id).unwrap();
+                (after.stack_depth(), id, after)
+            });
+            let (_, id, after) = tried.min_by_key(|tried| tried.0).unwrap();
+            matcher = after;
             tokens.push(id);
         }
         false

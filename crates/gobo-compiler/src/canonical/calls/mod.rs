@@ -16,11 +16,11 @@ mod texts;
 mod tokens;
 mod walk;
 
-use foldhash::HashMap;
+use foldhash::{HashMap, HashSet};
 use gobo_artifact::Vocabulary;
-use gobo_artifact::layout::Encoder;
+use gobo_artifact::layout::{Encoder, NO_CHUNK};
 use gobo_artifact::write::{CallParts, ReturnPart, RowEncoder};
-use gobo_automata::{Calls, Dfa, ReturnId};
+use gobo_automata::{Calls, Dfa, PushTransition, ReturnId, StateId};
 use gobo_types::{Budget, CompileError, DenseId as _, Tokenization, checked_u32};
 
 use self::below::Below;
@@ -30,10 +30,10 @@ use self::sure::Sure;
 use self::texts::Texts;
 use self::tokens::Tokens;
 pub(super) use self::walk::StackId;
-use self::walk::{Rules, Stacks};
+use self::walk::{Rules, Stacks, Way};
 use super::first::List;
 use super::product::{Bottom, DEAD, Product};
-use super::walk::Walk;
+use super::walk::{PHASE, Walk};
 use super::{Canonical, Rows, relative, stuck};
 
 /// Why an automaton has no canonical index, if it has none.
@@ -212,11 +212,11 @@ fn call_parts(
             lengths: None,
         });
     }
-    let pushes_of = |&(state, chunk): &(gobo_automata::StateId, u16)| {
-        if state == bottom.end || state == gobo_automata::StateId::DEAD {
+    let pushes_of = |&(state, chunk): &(StateId, u16)| {
+        if state == bottom.end || state == StateId::DEAD {
             return Vec::new();
         }
-        let push = |push: &gobo_automata::PushTransition| {
+        let push = |push: &PushTransition| {
             let entry = product.state_of((push.entry, chunk));
             let pushed: Option<Vec<u32>> =
                 rules.calls.pushed(push).iter().map(|top| used[top.index()]).collect();
@@ -238,8 +238,7 @@ fn call_parts(
     }
 }
 
-/// The first word behind which a chunk would have to end, or might have to: as [`First::stuck_word`](super::first::First::stuck_word), of words that are spelled
-/// within one rule and what it calls; one that is spelled across the end of a rule is taken to be stuck. O(borders × words × their tokens).
+/// The first word behind which a chunk would have to end, or might have to: as [`First::stuck_word`](super::first::First::stuck_word). O(borders × words × their tokens).
 fn stuck_word(
     walk: &Walk<'_>,
     rules: &Rules<'_>,
@@ -260,22 +259,42 @@ fn stuck_word(
                 let begin = if number == 0 { at_end } else { encoder.chunks.within(at_end) };
                 at_end = vocabulary.bytes(id).iter().fold(begin, |at, &byte| encoder.chunks.next(at, byte));
             }
-            let way = rules.walk(stacks, state, &bytes);
-            budget.charge_steps(super::walk::PHASE, 1 + bytes.len() as u64)?;
-            let (Some(way), true) = (way, at_end != gobo_artifact::layout::NO_CHUNK) else { continue };
-            let goes_on = match way {
-                walk::Way::Leaves(..) => false,
-                walk::Way::Ends(state, _) => {
-                    let last = spelling[spelling.len() - 1];
-                    let next = product.within[product.state_of((state, at_end)) as usize];
-                    next != DEAD
-                        && tokens.first.tokens_of(next).any(|follows| !encoder.merges.joins(last, follows))
-                }
+            if at_end == NO_CHUNK {
+                continue;
+            }
+            let last = spelling[spelling.len() - 1];
+            let goes_on = |&state: &StateId| {
+                let next = product.within[product.state_of((state, at_end)) as usize];
+                next != DEAD
+                    && tokens.first.tokens_of(next).any(|follows| !encoder.merges.joins(last, follows))
             };
+            let ends = ends(rules, stacks, state, &bytes);
+            budget.charge_steps(PHASE, 1 + bytes.len() as u64 + ends.len() as u64)?;
+            let goes_on = ends.iter().all(goes_on);
             if !goes_on {
                 return Ok(Some(spelling.clone()));
             }
         }
     }
     Ok(None)
+}
+
+/// The states in which some bytes may end that begin in a state, whatever called its rule. O(bytes × return states) at worst.
+fn ends(rules: &Rules<'_>, stacks: &mut Stacks, from: StateId, bytes: &[u8]) -> Vec<StateId> {
+    let mut met = HashSet::from_iter([(from, 0)]);
+    let (mut open, mut found) = (vec![(from, 0)], Vec::new());
+    while let Some((state, read)) = open.pop() {
+        match rules.walk(stacks, state, &bytes[read..]) {
+            None => {}
+            Some(Way::Ends(state, _)) => found.push(state),
+            Some(Way::Leaves(exit, more)) => {
+                let read = read + usize::from(more);
+                // The rule keeps what is on top of the stack to its end.
+                let tops = rules.calls.stack_tops(state).iter();
+                let next = tops.filter_map(|top| rules.calls.returns[top.index()].state(exit));
+                open.extend(next.map(|state| (state, read)).filter(|&place| met.insert(place)));
+            }
+        }
+    }
+    found
 }

@@ -4,27 +4,99 @@
 //! state some of its tokens turn out to be live, which is a row, and others have witnesses for the return state below, which is a set. There are
 //! finitely many witnesses, so finitely many sets. O(sets × return states × witnesses).
 
-use foldhash::{HashMap, HashMapExt, HashSet};
+use foldhash::{HashMap, HashSet};
 use gobo_automata::ReturnId;
 use gobo_types::{CompileError, DenseId as _, Table, TokenId, dense_id};
 
 use super::below::{Below, Fate, Witness};
 use super::links::PairExit;
+use super::tokens::Leaving;
 use crate::canonical::product::DEAD;
 use crate::canonical::walk::PHASE;
 
 dense_id! {
     /// A set.
     pub(super) struct SetId;
+
+    /// Witnesses of one token.
+    struct WitnessesId;
 }
+
+/// No witnesses.
+const NONE: WitnessesId = WitnessesId(0);
 
 /// See the [module](self).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct Set {
     /// The rule may end before a token begins.
     whole: Option<PairExit>,
-    /// By witness: the token of the mask.
-    tokens: Vec<(Witness, TokenId)>,
+    /// By witnesses: the token of the mask.
+    tokens: Vec<(WitnessesId, TokenId)>,
+}
+
+/// Witnesses, each list once: most tokens that depend on what called their rule depend on the same.
+#[derive(Debug, Default)]
+struct Witnesses {
+    /// Ascending each.
+    all: Table<WitnessesId, Vec<Witness>>,
+    known: HashMap<Vec<Witness>, WitnessesId>,
+    /// What becomes of one at a return state.
+    fates: HashMap<(Witness, ReturnId), Fate>,
+    /// Of all of a list; `None` if one is live.
+    of_lists: HashMap<(WitnessesId, ReturnId), Option<WitnessesId>>,
+}
+
+impl Witnesses {
+    fn intern(&mut self, list: Vec<Witness>, below: &Below<'_>) -> Result<WitnessesId, CompileError> {
+        if let Some(&known) = self.known.get(&list) {
+            return Ok(known);
+        }
+        below.walk.budget.charge_bytes(PHASE, 64 + list.len() as u64 * 24)?;
+        let fresh = self.all.push(list.clone());
+        self.known.insert(list, fresh);
+        Ok(fresh)
+    }
+
+    /// What becomes of a token with these witnesses at a return state: the witnesses that it has below, or `None` if it is live.
+    fn behind(
+        &mut self,
+        list: WitnessesId,
+        top: ReturnId,
+        below: &mut Below<'_>,
+    ) -> Result<Option<WitnessesId>, CompileError> {
+        if let Some(&known) = self.of_lists.get(&(list, top)) {
+            return Ok(known);
+        }
+        let mut left = Some(Vec::new());
+        for witness in self.all[list].clone() {
+            let fate = match self.fates.get(&(witness, top)) {
+                Some(fate) => fate,
+                None => {
+                    let fate = below.fate_behind(witness, top)?;
+                    self.fates.entry((witness, top)).or_insert(fate)
+                }
+            };
+            match (fate, &mut left) {
+                (Fate::Live, _) => {
+                    left = None;
+                    break;
+                }
+                (Fate::If(more), Some(left)) => left.extend(more),
+                (Fate::If(_), None) => {}
+            }
+        }
+        let left = match left {
+            None => None,
+            Some(mut left) => {
+                below.walk.budget.charge_steps(PHASE, 1 + left.len() as u64)?;
+                left.sort_unstable();
+                left.dedup();
+                Some(self.intern(left, below)?)
+            }
+        };
+        self.of_lists.insert((list, top), left);
+        Ok(left)
+    }
 }
 
 /// What a set does at a return state.
@@ -43,6 +115,7 @@ pub(super) struct Effect {
 pub(super) struct Sets {
     pub(super) all: Table<SetId, Set>,
     known: HashMap<Set, SetId>,
+    witnesses: Witnesses,
     /// `[sets]`.
     pub(super) effects: Table<SetId, Vec<Effect>>,
     /// `[states]`.
@@ -53,16 +126,16 @@ impl Sets {
     /// The sets of the borders, and of all that can come up below them.
     pub(super) fn new(below: &mut Below<'_>, borders: &[u32]) -> Result<Self, CompileError> {
         let mut sets = Self::default();
+        sets.witnesses.intern(Vec::new(), below)?;
         let nothing = sets.intern(Set::default(), below)?;
         sets.of_border = vec![nothing; below.walk.product.len()];
         for &border in borders {
-            let set = of_border(below, border)?;
+            let set = sets.of_border(below, border)?;
             sets.of_border[border as usize] = sets.intern(set, below)?;
         }
         let under = below.links.below();
         let mut asked: HashSet<(SetId, ReturnId)> = HashSet::default();
         let mut open: Vec<(SetId, ReturnId)> = Vec::new();
-        let mut fates: HashMap<(Witness, ReturnId), Fate> = HashMap::new();
         for &border in borders {
             let set = sets.of_border[border as usize];
             open.extend(below.links.tops(border).iter().map(|&top| (set, top)));
@@ -70,7 +143,7 @@ impl Sets {
                 if set == nothing || !asked.insert((set, top)) {
                     continue;
                 }
-                let effect = sets.effect(below, set, top, &mut fates)?;
+                let effect = sets.effect(below, set, top)?;
                 open.extend(under[top.index()].iter().map(|&next| (effect.left, next)));
                 sets.effects[set].push(effect);
             }
@@ -91,13 +164,7 @@ impl Sets {
         Ok(fresh)
     }
 
-    fn effect(
-        &mut self,
-        below: &mut Below<'_>,
-        set: SetId,
-        top: ReturnId,
-        fates: &mut HashMap<(Witness, ReturnId), Fate>,
-    ) -> Result<Effect, CompileError> {
+    fn effect(&mut self, below: &mut Below<'_>, set: SetId, top: ReturnId) -> Result<Effect, CompileError> {
         let Set { whole, tokens } = self.all[set].clone();
         below.walk.budget.charge_steps(PHASE, 1 + tokens.len() as u64)?;
         let mut live = Vec::new();
@@ -108,17 +175,11 @@ impl Sets {
         if let Some(border) = border {
             left = self.all[self.of_border[border as usize]].clone();
         }
-        for (witness, id) in tokens {
-            let fate = match fates.get(&(witness, top)) {
-                Some(fate) => fate,
-                None => {
-                    let fate = below.fate_behind(witness, top)?;
-                    fates.entry((witness, top)).or_insert(fate)
-                }
-            };
-            match fate {
-                Fate::Live => live.push(id),
-                Fate::If(witnesses) => left.tokens.extend(witnesses.iter().map(|&witness| (witness, id))),
+        for (witnesses, id) in tokens {
+            match self.witnesses.behind(witnesses, top, below)? {
+                None => live.push(id),
+                Some(NONE) => {}
+                Some(more) => left.tokens.push((more, id)),
             }
         }
         live.sort_unstable();
@@ -127,35 +188,36 @@ impl Sets {
         let left = self.intern(left, below)?;
         Ok(Effect { top, live, border, left })
     }
-}
 
-/// The set of a border.
-fn of_border(below: &mut Below<'_>, border: u32) -> Result<Set, CompileError> {
-    let whole = below.links.exit[border as usize];
-    let mut tokens = Vec::new();
-    for (leaving, ids) in below.tokens.leaving(border) {
-        let witness = |&token: &TokenId| {
-            let of = Witness { exit: leaving.exit, token, read: leaving.read, chunk: leaving.chunk };
-            (of, token)
-        };
-        tokens.extend(ids.iter().map(witness));
-    }
-    let first = &below.tokens.first;
-    for number in first.groups_of(border) {
-        let (group, surely, maybe) =
-            (&first.groups[number], first.live(&first.live, number), first.live(below.open, number));
-        if surely.len() >= maybe.len() {
-            continue;
-        }
-        let is_sure: HashSet<TokenId> = surely.iter().copied().collect();
-        for &token in maybe.iter().filter(|id| !is_sure.contains(id)) {
-            match below.fate(group.to, token, group.stack)? {
-                // Its callers are known.
-                Fate::Live => below.live.entry(border).or_default().push(token),
-                Fate::If(witnesses) => tokens.extend(witnesses.into_iter().map(|of| (of, token))),
+    /// The set of a border.
+    fn of_border(&mut self, below: &mut Below<'_>, border: u32) -> Result<Set, CompileError> {
+        let whole = below.links.exit[border as usize];
+        let mut tokens = Vec::new();
+        for (leaving, ids) in below.tokens.leaving(border) {
+            let Leaving { exit, read, chunk, .. } = leaving;
+            for &token in ids {
+                let witness = Witness { exit, token, read, chunk };
+                tokens.push((self.witnesses.intern(vec![witness], below)?, token));
             }
         }
+        let first = &below.tokens.first;
+        for number in first.groups_of(border) {
+            let (group, surely, maybe) =
+                (&first.groups[number], first.live(&first.live, number), first.live(below.open, number));
+            if surely.len() >= maybe.len() {
+                continue;
+            }
+            let is_sure: HashSet<TokenId> = surely.iter().copied().collect();
+            for &token in maybe.iter().filter(|id| !is_sure.contains(id)) {
+                match below.fate(group.to, token, group.stack)? {
+                    // Its callers are known.
+                    Fate::Live => below.live.entry(border).or_default().push(token),
+                    Fate::If(witnesses) if witnesses.is_empty() => {}
+                    Fate::If(witnesses) => tokens.push((self.witnesses.intern(witnesses, below)?, token)),
+                }
+            }
+        }
+        below.walk.budget.charge_steps(PHASE, tokens.len() as u64)?;
+        Ok(Set { whole, tokens })
     }
-    below.walk.budget.charge_steps(PHASE, tokens.len() as u64)?;
-    Ok(Set { whole, tokens })
 }
