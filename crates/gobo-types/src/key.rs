@@ -7,7 +7,7 @@ pub const FORMAT_EPOCH: u32 = 0;
 
 /// Bumped by any change to the bytes that the compiler writes for some key; the pinned versions of
 /// `regex-syntax`, `regex-automata` and their Unicode tables count as part of the compiler.
-pub const COMPILER_EPOCH: u32 = 13;
+pub const COMPILER_EPOCH: u32 = 14;
 
 /// The version of the sets that vocabulary files carry: which tokens make up which slice, and which rows are shared.
 pub const SLICE_SET_EPOCH: u32 = 2;

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gobo_artifact::Matcher;
-use gobo_types::{CompileError, Constraint, TokenId};
+use gobo_artifact::{Matcher, MatcherError, Vocabulary};
+use gobo_types::{CompileError, Constraint, TokenId, Tokenization};
 use tokenizers::Tokenizer;
 
-use super::small::{both, encode, tokenizer};
-use super::{Random, mask, matcher, text_of};
+use super::small::{both, encode, text, tokenizer};
+use super::{Random, mask, matcher, matcher_of, text_of};
 
 /// Part of a text of a rule.
 #[derive(Debug, Clone, Copy)]
@@ -22,9 +22,8 @@ type Rules = Vec<Vec<Vec<Item>>>;
 /// Most characters of the texts that are listed.
 const LISTED: usize = 10;
 
-/// Ways that are tried from a token with which no listed text goes on, and most tokens of each.
-const WAYS: usize = 300;
-const TOKENS: usize = 40;
+/// Texts that are tried behind a token with which no listed one goes on.
+const WAYS: usize = 50_000;
 
 /// Rules whose alternatives begin with different characters.
 fn rules(random: &mut Random) -> Rules {
@@ -114,118 +113,247 @@ fn sequences(
     so_far.truncate(length);
 }
 
-/// Where texts of items end that begin at `from` in `text`: `[bytes + 1]`.
-fn ends(rules: &Rules, items: &[Item], text: &str, from: usize, known: &mut Known) -> BTreeSet<usize> {
-    let Some((item, rest)) = items.split_first() else { return BTreeSet::from([from]) };
-    let mut behind = BTreeSet::new();
-    match item {
-        Item::Char(char) => behind.extend(text[from..].starts_with(*char).then(|| from + char.len_utf8())),
-        Item::Rule { number, is_optional } => {
-            behind.extend(is_optional.then_some(from));
-            if !known.contains_key(&(*number, from)) {
-                // Rules begin with characters, so that none is asked for within itself at one place.
-                let found =
-                    rules[*number].iter().flat_map(|items| ends(rules, items, text, from, known)).collect();
-                known.insert((*number, from), found);
+/// What is left to write: items, the next one last.
+type Left = Vec<Item>;
+
+/// What may be left to write behind a character.
+fn after(rules: &Rules, lefts: Vec<Left>, char: char) -> Vec<Left> {
+    let mut found = Vec::new();
+    let mut open = lefts;
+    while let Some(mut left) = open.pop() {
+        match left.pop() {
+            Some(Item::Char(next)) if next == char => found.push(left),
+            Some(Item::Char(_)) | None => {}
+            Some(Item::Rule { number, is_optional }) => {
+                if is_optional {
+                    open.push(left.clone());
+                }
+                // Alternatives begin with characters.
+                for items in &rules[number] {
+                    let mut left = left.clone();
+                    left.extend(items.iter().rev());
+                    open.push(left);
+                }
             }
-            behind.extend(&known[&(*number, from)]);
         }
     }
-    behind.into_iter().flat_map(|from| ends(rules, rest, text, from, known)).collect()
+    found
 }
 
-/// Where texts of a rule end that begin somewhere.
-type Known = BTreeMap<(usize, usize), BTreeSet<usize>>;
-
-fn has(rules: &Rules, text: &str) -> bool {
-    let root = [Item::Rule { number: 0, is_optional: false }];
-    ends(rules, &root, text, 0, &mut Known::new()).contains(&text.len())
-}
-
-/// A text that goes on from where a matcher stands, written as the tokenizer writes it.
-fn can_be_finished(
-    matcher: &Matcher,
-    so_far: &[TokenId],
-    random: &mut Random,
-    rules: &Rules,
-    judge: &Tokenizer,
-) -> bool {
-    (0..WAYS).any(|_| {
-        let (mut matcher, mut tokens) = (matcher.clone(), so_far.to_vec());
-        while tokens.len() < so_far.len() + TOKENS {
-            if matcher.is_complete() {
-                let text = String::from_utf8(text_of(matcher.vocabulary(), &tokens)).unwrap();
-                assert!(has(rules, &text), "{text:?} is no text of {}", gbnf(rules));
-                return encode(judge, &text) == tokens;
+/// Writes what is left, mostly as short as it can be.
+fn finish(rules: &Rules, lengths: &[usize], mut left: Left, random: &mut Random, text: &mut String) {
+    let mut more = 6;
+    while let Some(item) = left.pop() {
+        match item {
+            Item::Char(char) => text.push(char),
+            Item::Rule { number, is_optional } => {
+                let is_short = more == 0 || random.below(3) > 0;
+                more -= usize::from(!is_short);
+                if is_short && is_optional {
+                    continue;
+                }
+                let of = rules[number].iter().map(|items| (least(items, lengths), items));
+                let of: Vec<(usize, &Vec<Item>)> = of.filter(|of| of.0 < usize::MAX).collect();
+                if of.is_empty() {
+                    // A rule without a text, which is optional.
+                    continue;
+                }
+                let short = of.iter().min_by_key(|of| of.0).unwrap();
+                left.extend((if is_short { short } else { random.of(&of) }).1.iter().rev());
             }
-            let ids: Vec<TokenId> = mask(&matcher).into_iter().collect();
-            // Of a few, one behind which the fewest rules are open.
-            let tried = (0..3).map(|_| *random.of(&ids)).map(|id| {
-                let mut after = matcher.clone();
-                after.advance(id).unwrap();
-                (after.stack_depth(), id, after)
-            });
-            let (_, id, after) = tried.min_by_key(|tried| tried.0).unwrap();
-            matcher = after;
-            tokens.push(id);
         }
-        false
+    }
+}
+
+/// Characters of the shortest text of items, where those of rules are known.
+fn least(items: &[Item], lengths: &[usize]) -> usize {
+    items.iter().fold(0, |sum, item| match item {
+        Item::Rule { number, is_optional: false } => sum.saturating_add(lengths[*number]),
+        Item::Rule { .. } => sum,
+        Item::Char(_) => sum.saturating_add(1),
     })
 }
 
-/// The masks behind the beginnings of short texts are the next tokens of the encodings of all texts: none is missing that some listed text has, and
-/// from each that is shown some text can be finished that the tokenizer writes so.
-#[test]
-fn masks_of_nested_rules_are_those_of_the_encodings_of_their_texts() {
-    let mut random = Random(11);
-    let (mut judged, mut finished, mut nested, mut ambiguous) = (0, 0, 0, 0);
-    let cases = std::env::var("GOBO_NESTED_CASES").ok().map_or(400, |cases| cases.parse().unwrap());
-    for case in 0..cases {
-        let merges = 4 + random.below(50);
-        let json = tokenizer(&mut random, merges);
-        let rules = rules(&mut random);
-        let Some(texts) = texts(&rules).filter(|texts| texts.len() > 1) else { continue };
-        let grammar = gbnf(&rules);
-        let (vocabulary, judge) = both(&json);
-        let mut matcher = match matcher(&vocabulary, Constraint::gbnf(grammar.clone(), "root")) {
-            Ok(matcher) => matcher,
-            Err(CompileError::Refused(refusal)) if refusal.to_string().contains("several ways") => {
-                ambiguous += 1;
-                continue;
-            }
-            Err(error) => panic!("case {case}: {grammar}: {error}"),
-        };
-        nested += usize::from(matcher.index().call_root().unwrap().is_some());
-        let encodings: BTreeSet<Vec<TokenId>> = texts.iter().map(|text| encode(&judge, text)).collect();
-        let all: Vec<&Vec<TokenId>> = encodings.iter().collect();
+/// `[rules]`: characters of the shortest text of each; `usize::MAX` if it has none.
+fn lengths(rules: &Rules) -> Vec<usize> {
+    let mut lengths = vec![usize::MAX; rules.len()];
+    for _ in 0..=rules.len() {
+        for (number, of) in rules.iter().enumerate() {
+            lengths[number] = of.iter().map(|items| least(items, &lengths)).min().unwrap();
+        }
+    }
+    lengths
+}
+
+/// What masks are judged by.
+struct Case<'a> {
+    rules: &'a Rules,
+    vocabulary: &'a Vocabulary,
+    judge: &'a Tokenizer,
+    /// What stands before the text, and its tokens, without the one that is taken back.
+    before: &'a str,
+    kept: &'a [TokenId],
+    /// The tokens of all listed texts behind those.
+    encodings: BTreeSet<Vec<TokenId>>,
+}
+
+impl Case<'_> {
+    /// Whether the tokenizer writes some text so that it begins with these tokens.
+    fn goes_on(&self, tokens: &[TokenId], random: &mut Random) -> bool {
+        let tokens = [self.kept, tokens].concat();
+        let mut bytes = text_of(self.vocabulary, &tokens);
+        // The only characters of several bytes that there are.
+        for char in ["é", "あ"] {
+            let cut = (1..char.len()).rev().find(|&cut| bytes.ends_with(&char.as_bytes()[..cut]));
+            bytes.extend(cut.iter().flat_map(|&cut| &char.as_bytes()[cut..]));
+        }
+        let written = String::from_utf8(bytes).unwrap();
+        let so_far = if written.len() < self.before.len() { self.before.to_owned() } else { written };
+        let lengths = lengths(self.rules);
+        let mut lefts = vec![vec![Item::Rule { number: 0, is_optional: false }]];
+        for char in so_far[self.before.len()..].chars() {
+            lefts = after(self.rules, lefts, char);
+        }
+        lefts.retain(|left| least(left, &lengths) < usize::MAX);
+        !lefts.is_empty()
+            && (0..WAYS).any(|_| {
+                let mut text = so_far.clone();
+                finish(self.rules, &lengths, random.of(&lefts).clone(), random, &mut text);
+                encode(self.judge, &text).starts_with(&tokens)
+            })
+    }
+
+    /// The masks at every prefix of some encodings are the next tokens of the encodings of all texts. How many masks, and how many of their tokens no listed
+    /// text has.
+    fn check(&self, matcher: &mut Matcher, random: &mut Random, what: &str) -> (usize, usize) {
+        let all: Vec<&Vec<TokenId>> = self.encodings.iter().collect();
+        let (mut judged, mut followed) = (0, 0);
         for _ in 0..12 {
             let encoding = *random.of(&all);
             matcher.reset();
             for at in 0..=encoding.len() {
                 let so_far = &encoding[..at];
-                let what = || format!("case {case}: {grammar}after {so_far:?} of {encoding:?} in {json}");
-                let going_on =
-                    encodings.range(so_far.to_vec()..).take_while(|other| other.starts_with(so_far));
+                let what = || format!("{what}: after {so_far:?} of {encoding:?}");
+                let going_on = self.encodings.range(so_far.to_vec()..);
+                let going_on = going_on.take_while(|other| other.starts_with(so_far));
                 let expected: BTreeSet<TokenId> =
                     going_on.filter_map(|other| other.get(at)).copied().collect();
-                let shown = mask(&matcher);
+                let shown = mask(matcher);
                 assert!(expected.is_subset(&shown), "{}: shown {shown:?}, expected {expected:?}", what());
                 for id in shown.difference(&expected) {
-                    let mut after = matcher.clone();
-                    after.advance(*id).unwrap();
-                    let tokens = [so_far, &[*id]].concat();
-                    let is_live = can_be_finished(&after, &tokens, &mut random, &rules, &judge);
+                    let is_live = self.goes_on(&[so_far, &[*id]].concat(), random);
                     assert!(is_live, "{}: {id} is shown, expected {expected:?}", what());
-                    finished += 1;
+                    followed += 1;
                 }
-                assert_eq!(matcher.is_complete(), encodings.contains(so_far), "{}", what());
+                assert_eq!(matcher.is_complete(), self.encodings.contains(so_far), "{}", what());
                 judged += 1;
                 if let Some(&id) = encoding.get(at) {
                     matcher.advance(id).unwrap();
                 }
             }
         }
+        (judged, followed)
     }
-    println!("{judged} masks, {finished} ways, {nested} nested grammars, {ambiguous} ambiguous");
+}
+
+/// A random tokenizer and random rules, with their texts.
+fn case(random: &mut Random) -> Option<(String, Rules, BTreeSet<String>)> {
+    let merges = 4 + random.below(50);
+    let json = tokenizer(random, merges);
+    let rules = rules(random);
+    let texts = texts(&rules).filter(|texts| texts.len() > 1)?;
+    Some((json, rules, texts))
+}
+
+fn is_ambiguous(error: &CompileError) -> bool {
+    matches!(error, CompileError::Refused(refusal) if refusal.to_string().contains("several ways"))
+}
+
+fn cases(most: usize) -> usize {
+    std::env::var("GOBO_NESTED_CASES").ok().map_or(most, |cases| cases.parse().unwrap())
+}
+
+/// The masks behind the beginnings of short texts are the next tokens of the encodings of all texts: none is missing that some listed text has, and
+/// with each that is shown some text goes on that the tokenizer writes so.
+#[test]
+fn masks_of_nested_rules_are_those_of_the_encodings_of_their_texts() {
+    let mut random = Random(11);
+    let (mut judged, mut followed, mut nested, mut ambiguous) = (0, 0, 0, 0);
+    let cases = cases(400);
+    for number in 0..cases {
+        let Some((json, rules, texts)) = case(&mut random) else { continue };
+        let grammar = gbnf(&rules);
+        let (vocabulary, judge) = both(&json);
+        let mut matcher = match matcher(&vocabulary, Constraint::gbnf(grammar.clone(), "root")) {
+            Ok(matcher) => matcher,
+            Err(error) if is_ambiguous(&error) => {
+                ambiguous += 1;
+                continue;
+            }
+            Err(error) => panic!("case {number}: {grammar}: {error}"),
+        };
+        nested += usize::from(matcher.index().call_root().unwrap().is_some());
+        let encodings = texts.iter().map(|text| encode(&judge, text)).collect();
+        let case =
+            Case { rules: &rules, vocabulary: &vocabulary, judge: &judge, before: "", kept: &[], encodings };
+        let what = format!("case {number}: {grammar}in {json}");
+        let (masks, ways) = case.check(&mut matcher, &mut random, &what);
+        (judged, followed) = (judged + masks, followed + ways);
+    }
+    println!("{judged} masks, {followed} ways, {nested} nested grammars, {ambiguous} ambiguous");
     assert!(judged > 10 * cases && nested > cases / 8, "{judged} masks of {nested} nested grammars");
+}
+
+/// The same behind prompts, whose last token stays or is taken back.
+#[test]
+fn masks_of_nested_rules_behind_prompts_are_those_of_the_encodings_of_both() {
+    let mut random = Random(12);
+    let (mut judged, mut refused) = ([0; 2], 0);
+    let cases = cases(200);
+    for number in 0..cases {
+        let Some((json, rules, texts)) = case(&mut random) else { continue };
+        let grammar = gbnf(&rules);
+        let (vocabulary, judge) = both(&json);
+        for (takes_back, tokenization) in
+            [Tokenization::CanonicalStrict, Tokenization::CanonicalHeal].into_iter().enumerate()
+        {
+            let of_all =
+                match matcher_of(&vocabulary, Constraint::gbnf(grammar.clone(), "root"), tokenization) {
+                    Ok(matcher) => matcher,
+                    Err(error) if is_ambiguous(&error) => break,
+                    Err(error) => panic!("case {number}: {grammar}: {error}"),
+                };
+            for _ in 0..4 {
+                let before = text(&mut random, 5);
+                let prompt = encode(&judge, &before);
+                let kept = &prompt[..prompt.len() - takes_back.min(prompt.len())];
+                let all = texts.iter().map(|text| encode(&judge, &(before.clone() + text)));
+                let encodings: BTreeSet<Vec<TokenId>> =
+                    all.filter_map(|all| all.strip_prefix(kept).map(<[_]>::to_vec)).collect();
+                let what = format!("case {number}: {grammar}{tokenization} behind {before:?} in {json}");
+                let case = Case {
+                    rules: &rules,
+                    vocabulary: &vocabulary,
+                    judge: &judge,
+                    before: &before,
+                    kept,
+                    encodings,
+                };
+                match of_all.clone().after_prompt(&prompt) {
+                    Ok(_) if case.encodings.is_empty() => {}
+                    Ok(mut matcher) => {
+                        assert_eq!(matcher.taken_back(), prompt.len() - kept.len());
+                        judged[takes_back] += case.check(&mut matcher, &mut random, &what).0;
+                    }
+                    Err(MatcherError::NothingFollows) => {
+                        assert!(case.encodings.is_empty(), "{what}: {:?} is refused", case.encodings);
+                        refused += 1;
+                    }
+                    Err(error) => panic!("{what}: {error}"),
+                }
+            }
+        }
+    }
+    println!("{judged:?} masks, {refused} prompts behind which nothing follows");
+    assert!(judged.iter().all(|&judged| judged > 10 * cases), "{judged:?} {refused}");
 }

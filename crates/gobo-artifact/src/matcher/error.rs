@@ -125,12 +125,6 @@ pub enum MatcherError {
         /// The limit.
         limit: usize,
     },
-    /// A canonical index of rules that nest without end takes no prefix.
-    #[error(
-        "under a canonical index of rules that nest without end a text cannot begin inside of a token; give the tokens of the \
-         prompt whole (after_prompt), or compile the constraint for any tokenization"
-    )]
-    NestedPrefix,
     /// A canonical index takes no prefix, unless it was compiled for texts behind a prompt.
     #[error(
         "under an index of the tokenization canonical a text cannot begin inside of a token; canonical-strict and canonical-heal let it"

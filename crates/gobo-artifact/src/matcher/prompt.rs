@@ -58,15 +58,12 @@ impl Matcher {
         if bytes.len() > MAX_HEALED {
             return Err(MatcherError::PrefixLength { given: bytes.len(), limit: MAX_HEALED });
         }
-        if !bytes.is_empty() && self.index.calls().is_some() {
-            return Err(MatcherError::NestedPrefix);
-        }
         let (mut frames, frame) = Frames::at_start(&self.index);
         let tables = Tables { healing: None, ..self.tables()? };
         let (healing, beginning) = if bytes.is_empty() {
             (None, behind.in_text(&tables, frame))
         } else {
-            let (healing, beginning) = Healing::new(&tables, bytes, behind);
+            let (healing, beginning) = Healing::new(&tables, (&mut frames, frame), bytes, behind);
             (Some(Arc::new(healing)), beginning)
         };
         let tables = Tables { healing: healing.as_deref(), ..tables };

@@ -9,27 +9,18 @@
 //! chunk may begin, and nearly everywhere else, since few tokens join all that can follow. They are counted and asked one by one only while what can
 //! follow is joined by some of them.
 //!
-//! **Cost.** A walk of the vocabulary's trie for each state of the constraint at which a token can end, whose tokens are told apart by what they do to
-//! chunks (some hundred classes), and a look at each of these groups for each state of chunks; inside of characters, a walk for each state of chunks
-//! and each kind of state of the constraint ([`super::inside`]). Then a look at each group for each change of what it leads to, and a test of neighbours for each token in groups that are not
-//! decided as a whole.
+//! **Cost.** What it takes to find the groups ([`super::tokens`]); then a look at each group for each change of what it leads to, and a test of neighbours for each
+//! token in groups that are not decided as a whole.
 
 use std::collections::VecDeque;
-use std::collections::hash_map::Entry;
 use std::ops::Range;
 
-use foldhash::{HashMap, HashMapExt};
-use gobo_artifact::layout::{Encoder, NO_CHUNK};
-use gobo_automata::StateId;
+use gobo_artifact::layout::Encoder;
 use gobo_types::{Budget, CompileError, TokenId, checked_u32};
 
-use super::calls::StackId;
-use super::inside::{Found, Inside};
 use super::product::DEAD;
-use super::walk::{PHASE, Walk, reach};
-
-/// Bytes of a group.
-const GROUP_BYTES: u64 = 48;
+use super::rules::StackId;
+use super::walk::{PHASE, Walk};
 
 /// The tokens that lead from one state to another.
 pub(super) struct Group {
@@ -63,15 +54,6 @@ pub(super) struct List<'a> {
     pub(super) place: Option<u32>,
 }
 
-/// The tokens from a state of the constraint that lead to one state of it, and do the same to all states of chunks between characters.
-struct Alike {
-    to: StateId,
-    class: u16,
-    /// Whether they are whole chunks, which follow a border of chunks alone.
-    is_whole: bool,
-    tokens: (u32, u32),
-}
-
 /// First of all states at which a token can end.
 pub(super) struct First {
     /// By the state from which they lead.
@@ -84,14 +66,6 @@ pub(super) struct First {
 }
 
 impl First {
-    pub(super) fn new(walk: &Walk<'_>) -> Result<Self, CompileError> {
-        let mut first = Self::none(walk.product.len());
-        first.walk(walk)?;
-        let seeds = Seeds { states: walk.product.ends.clone(), escapes: None };
-        first.live = first.settle(walk, seeds)?;
-        Ok(first)
-    }
-
     /// Of so many states, at none of which a token can end yet.
     pub(super) fn none(states: usize) -> Self {
         Self { groups: Vec::new(), live: Vec::new(), of: vec![None; states], tokens: Vec::new() }
@@ -131,105 +105,6 @@ impl First {
             Live::All => self.all(&self.groups[number]),
             Live::Some(live) => live,
         }
-    }
-
-    /// The groups of all states that tokens reach from the start, or go on from where a prompt ended.
-    fn walk(&mut self, walk: &Walk<'_>) -> Result<(), CompileError> {
-        let Walk { product, encoder, budget, .. } = walk;
-        let chunks = &encoder.chunks;
-        let mut alike: HashMap<StateId, Vec<Alike>> = HashMap::new();
-        let mut inside = Inside::default();
-        let mut open = VecDeque::new();
-        let mut is_reached = vec![false; product.len()];
-        let behind = product.starts.iter().flat_map(|&start| product.borders(start));
-        for state in std::iter::once(product.start).chain(behind) {
-            if state != DEAD && !std::mem::replace(&mut is_reached[state as usize], true) {
-                open.push_back(state);
-            }
-        }
-        while let Some(state) = open.pop_front() {
-            let (at, chunk) = product.pairs[state as usize];
-            let begin = checked_u32(self.groups.len());
-            if chunks.is_between(chunk) {
-                let of_state = match alike.entry(at) {
-                    Entry::Occupied(known) => known.into_mut(),
-                    Entry::Vacant(new) => new.insert(self.alike(walk, at)?),
-                };
-                budget.charge_steps(PHASE, of_state.len() as u64)?;
-                for &Alike { to, class, is_whole, tokens } in &*of_state {
-                    if is_whole && !chunks.begins(chunk) {
-                        continue;
-                    }
-                    let to = match chunks.after(chunk, class) {
-                        NO_CHUNK => continue,
-                        chunk => product.state_of((to, chunk)),
-                    };
-                    self.groups.push(Group { from: state, to, stack: StackId::EMPTY, tokens });
-                }
-            } else {
-                self.inside(walk, &mut inside, state)?;
-            }
-            let end = checked_u32(self.groups.len());
-            budget.charge_bytes(PHASE, u64::from(end - begin) * GROUP_BYTES)?;
-            self.of[state as usize] = Some((begin, end));
-            for group in &self.groups[begin as usize..] {
-                for next in product.borders(group.to) {
-                    if next != DEAD && !std::mem::replace(&mut is_reached[next as usize], true) {
-                        open.push_back(next);
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The tokens from a state of the constraint, by where they lead and what they do to chunks.
-    fn alike(&mut self, walk: &Walk<'_>, from: StateId) -> Result<Vec<Alike>, CompileError> {
-        let Walk { dfa, encoder, trie, budget, .. } = walk;
-        let has_words = !encoder.words.is_empty();
-        let mut found: Vec<Alike> = Vec::new();
-        let mut lists: Vec<Vec<TokenId>> = Vec::new();
-        let mut known: HashMap<(StateId, u16, bool), usize> = HashMap::new();
-        reach(
-            trie,
-            from,
-            budget,
-            |state, byte| Some(dfa.next(state, byte)).filter(|&next| next != StateId::DEAD),
-            |to, ids| {
-                for &id in ids {
-                    let class = encoder.chunks.class_of(id);
-                    // Tokens of class 0 are no encodings, or are within no chunk.
-                    if class != 0 {
-                        let is_whole = has_words && encoder.merges.is_whole(id);
-                        let number = *known.entry((to, class, is_whole)).or_insert_with(|| {
-                            found.push(Alike { to, class, is_whole, tokens: (0, 0) });
-                            lists.push(Vec::new());
-                            lists.len() - 1
-                        });
-                        lists[number].push(id);
-                    }
-                }
-            },
-        )?;
-        for (alike, list) in found.iter_mut().zip(&lists) {
-            alike.tokens = self.push(list, budget)?;
-        }
-        Ok(found)
-    }
-
-    /// Adds the groups of a state inside of a character.
-    fn inside(&mut self, walk: &Walk<'_>, inside: &mut Inside, from: u32) -> Result<(), CompileError> {
-        let (state, chunk) = walk.product.pairs[from as usize];
-        let mut keep = |ids: &[TokenId]| self.push(ids, walk.budget);
-        let groups = inside.groups(walk, (state, chunk), &mut keep)?;
-        walk.budget.charge_steps(PHASE, groups.len() as u64)?;
-        self.groups.extend(groups.into_iter().map(|Found { to, chunk, tokens }| Group {
-            from,
-            to: walk.product.state_of((to, chunk)),
-            stack: StackId::EMPTY,
-            tokens,
-        }));
-        Ok(())
     }
 
     pub(super) fn push(&mut self, ids: &[TokenId], budget: &Budget) -> Result<(u32, u32), CompileError> {
@@ -306,7 +181,7 @@ impl First {
         let mut live: Vec<Live> = self.groups.iter().map(|_| Live::Some(Vec::new())).collect();
         // Of each state the tokens that are live, counted, and a mark for each id.
         let mut counts = vec![0_u64; product.len()];
-        let mut is_known = vec![false; walk.ids];
+        let mut is_known = vec![false; walk.vocabulary.len() as usize];
         let joined = Joined::new(walk)?;
         let Seeds { states: mut is_sure, escapes } = seeds;
         let mut is_open = vec![false; product.len()];

@@ -6,8 +6,9 @@
 
 mod calls;
 mod first;
-mod inside;
 mod product;
+mod rules;
+mod tokens;
 mod walk;
 
 use std::collections::hash_map::Entry;
@@ -16,13 +17,15 @@ use foldhash::{HashMap, HashMapExt};
 use gobo_artifact::Vocabulary;
 use gobo_artifact::layout::NO_STEP;
 use gobo_artifact::write::{CallParts, CanonicalPart, IndexParts, RowEncoder, write_index};
-use gobo_automata::{Dfa, Lowered};
+use gobo_automata::{Calls, Dfa, Lowered};
 use gobo_types::{
     Budget, CompileError, Constraint, RefusalKind, ReportEntry, TokenId, Tokenization, checked_u32,
 };
 
-use self::first::{First, List};
+use self::first::{List, Seeds};
 use self::product::{DEAD, Product};
+use self::rules::{Rules, Stacks};
+use self::tokens::Tokens;
 use self::walk::Walk;
 use crate::compiled::{CompileStats, Compiled};
 use crate::spell::{OTHER_VOCABULARY, Spelled, spell};
@@ -38,7 +41,7 @@ const WORDS_PER_TOKEN: usize = 8;
 /// Compiles an index whose masks let through only what the tokenizer itself would write.
 ///
 /// # Errors
-/// [`RefusalKind::Unsupported`] where it is not known what the tokenizer would write, and for constraints with calls or token edges;
+/// [`RefusalKind::Unsupported`] where it is not known what the tokenizer would write, and for token edges, and for rules that nest without end and are ambiguous or have lengths that are counted;
 /// [`RefusalKind::Unspellable`] if it would write no text of the constraint.
 pub(crate) fn compile_canonical(
     vocabulary: &Vocabulary,
@@ -60,18 +63,17 @@ pub(crate) fn compile_canonical(
     }
     let mut report = lowered.report.clone();
     let Spelled { dfa, .. } = spell(vocabulary, constraint, &lowered.dfa, &mut report, budget)?;
-    let expanded = if dfa.has_calls() { Some(dfa.expand_calls(budget)?) } else { None };
-    let found = match (&expanded, &dfa.calls) {
-        (Some(None), Some(calls)) => {
-            if let Some(reason) = calls::unsupported(calls, constraint.tokenization) {
-                return unsupported(reason.to_owned());
-            }
-            calls::canonical(&dfa, calls, vocabulary, &encoder, constraint.tokenization, budget)?
-        }
-        (Some(Some(expanded)), _) => {
-            canonical(expanded, vocabulary, &encoder, constraint.tokenization, budget)?
-        }
-        _ => canonical(&dfa, vocabulary, &encoder, constraint.tokenization, budget)?,
+    let found = match &dfa.calls {
+        None => canonical(&dfa, vocabulary, &encoder, constraint.tokenization, budget)?,
+        Some(calls) => match calls::unsupported(calls) {
+            None => calls::canonical(&dfa, calls, vocabulary, &encoder, constraint.tokenization, budget)?,
+            Some(reason) => match dfa.expand_calls(budget)? {
+                Some(expanded) => {
+                    canonical(&expanded, vocabulary, &encoder, constraint.tokenization, budget)?
+                }
+                None => return unsupported(reason.to_owned()),
+            },
+        },
     };
     let Some(found) = found else {
         let reason = "the tokenizer itself would write no text of it".to_owned();
@@ -167,15 +169,11 @@ fn canonical<'v>(
     budget: &Budget,
 ) -> Result<Option<Canonical<'v>>, CompileError> {
     let product = Product::new(dfa, &encoder.chunks, tokenization.is_behind_prompt(), None, budget)?;
-    let walk = Walk {
-        dfa,
-        product: &product,
-        encoder,
-        trie: vocabulary.trie(),
-        ids: vocabulary.len() as usize,
-        budget,
-    };
-    let first = First::new(&walk)?;
+    let calls = Calls::none(dfa.len());
+    let rules = Rules { dfa, calls: &calls };
+    let walk = Walk { rules, product: &product, encoder, vocabulary, budget };
+    let mut first = Tokens::reached(&walk, &mut Stacks::default())?.first;
+    first.live = first.settle(&walk, Seeds { states: product.ends.clone(), escapes: None })?;
     if let Some(word) = first.stuck_word(&walk, |id| vocabulary.bytes(id).to_vec())? {
         return Err(stuck(vocabulary, &word));
     }

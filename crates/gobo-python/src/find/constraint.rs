@@ -88,7 +88,7 @@ impl PyConstraint {
     }
 
     /// The same texts, cut into tokens in `any` way, or only as the tokenizer itself cuts them (`canonical`), where a chunk begins with the text. The
-    /// index is refused where it is not known how the tokenizer cuts, and for constraints that nest without end or count characters.
+    /// index is refused where it is not known how the tokenizer cuts, and for constraints that nest without end and are ambiguous or count characters.
     #[expect(clippy::needless_pass_by_value, reason = "arguments of Python come by value")]
     fn cut(&self, py: Python<'_>, tokenization: Text) -> PyResult<Self> {
         let tokenization = word::<Tokenization>(py, "tokenization", &tokenization)?;

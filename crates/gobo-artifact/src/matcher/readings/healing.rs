@@ -10,7 +10,6 @@ use std::collections::{BTreeMap, HashMap};
 
 use gobo_types::TokenId;
 
-use super::frames::BOTTOM;
 use super::{Frames, Reading, Readings, Tables};
 use crate::layout::{DEAD, NO_CHUNK, Row, Trie};
 
@@ -51,29 +50,34 @@ pub(crate) fn is_place(state: u32) -> bool {
 }
 
 impl Healing {
-    /// What may be written behind `before`: readings whose states are those of chunks.
-    pub(crate) fn new(tables: &Tables<'_>, bytes: &[u8], before: &Readings) -> (Self, Readings) {
+    /// What may be written behind `before`, readings whose states are those of chunks; the text begins on the stack `frame`.
+    pub(crate) fn new(
+        tables: &Tables<'_>,
+        (frames, frame): (&mut Frames, u32),
+        bytes: &[u8],
+        before: &Readings,
+    ) -> (Self, Readings) {
         let mut healing = Self { bytes: bytes.into(), rows: HashMap::new(), is_stuck: false };
         let mut beginning = Readings::none();
         for reading in before.all() {
             let chunk = u16::try_from(reading.state).unwrap_or(NO_CHUNK);
-            let is_added = beginning.add(Reading { state: place(0, chunk), ..*reading });
+            let is_added = beginning.add(Reading { state: place(0, chunk), frame, ..*reading });
             debug_assert!(is_added, "there are as many");
         }
         // Behind each border: the tokens, and where they end.
-        let mut steps: BTreeMap<(u32, u32), Vec<(TokenId, u32)>> = BTreeMap::new();
+        let mut steps: BTreeMap<(u32, u32), Vec<(TokenId, (u32, u32))>> = BTreeMap::new();
         let mut open: Vec<(u32, u32)> =
             beginning.all().iter().flat_map(|reading| reading.open_borders(tables)).collect();
         while let Some(border) = open.pop() {
             if is_place(border.0) && !steps.contains_key(&border) {
-                let found = healing.steps(tables, border.0);
-                for &(id, to) in &found {
+                let found = healing.steps(tables, frames, (border.0, frame));
+                for &(id, (to, frame)) in &found {
                     let word = tables.encoder.words.next(border.1, id);
-                    let after = Reading { state: to, last: id, word, frame: BOTTOM };
+                    let after = Reading { state: to, last: id, word, frame };
                     if is_place(to) {
                         open.extend(after.open_borders(tables));
                     } else {
-                        healing.is_stuck |= after.may_be_stuck(tables, &mut Frames::default());
+                        healing.is_stuck |= after.may_be_stuck(tables, frames);
                     }
                 }
                 steps.insert(border, found);
@@ -81,7 +85,7 @@ impl Healing {
         }
         // Tokens lead to places that are greater.
         for (&border, found) in steps.iter().rev() {
-            let row = healing.live(tables, border.1, found);
+            let row = healing.live(tables, frames, border.1, found);
             healing.rows.insert(border, row);
         }
         (healing, beginning)
@@ -109,24 +113,35 @@ impl Healing {
     }
 
     /// Where the bytes of a token lead from a place behind a border.
-    pub(super) fn walk(&self, tables: &Tables<'_>, state: u32, bytes: &[u8]) -> u32 {
-        let Some((written, chunk)) = parts(state) else { return DEAD };
+    pub(super) fn walk(
+        &self,
+        tables: &Tables<'_>,
+        frames: &mut Frames,
+        (state, frame): (u32, u32),
+        bytes: &[u8],
+    ) -> (u32, u32) {
+        let Some((written, chunk)) = parts(state) else { return (DEAD, frame) };
         let rest = self.bytes.get(written..).unwrap_or_default();
         let (own, text) = bytes.split_at(bytes.len().min(rest.len()));
         if !rest.starts_with(own) {
-            return DEAD;
+            return (DEAD, frame);
         }
         match own.iter().fold(chunk, |chunk, &byte| tables.encoder.chunks.next(chunk, byte)) {
-            NO_CHUNK => DEAD,
-            chunk if own.len() < rest.len() => place(written + own.len(), chunk),
-            chunk => tables.index.walk(tables.index.start_behind(chunk), text),
+            NO_CHUNK => (DEAD, frame),
+            chunk if own.len() < rest.len() => (place(written + own.len(), chunk), frame),
+            chunk => frames.walk(tables.index, (tables.index.start_behind(chunk), frame), text),
         }
     }
 
     /// The tokens that may be written from a place behind a border, and where they lead.
-    fn steps(&self, tables: &Tables<'_>, from: u32) -> Vec<(TokenId, u32)> {
+    fn steps(
+        &self,
+        tables: &Tables<'_>,
+        frames: &mut Frames,
+        from: (u32, u32),
+    ) -> Vec<(TokenId, (u32, u32))> {
         let mut found = Vec::new();
-        let Some((written, chunk)) = parts(from) else { return found };
+        let Some((written, chunk)) = parts(from.0) else { return found };
         let Tables { index, vocabulary, encoder, .. } = tables;
         let chunks = &encoder.chunks;
         let is_between = chunks.is_between(chunk);
@@ -137,8 +152,8 @@ impl Healing {
                 encoder.merges.is_proper(id)
             }
         };
-        let mut add = |ids: &[TokenId], to: u32| {
-            if to != DEAD {
+        let mut add = |ids: &[TokenId], to: (u32, u32)| {
+            if to.0 != DEAD {
                 found.extend(ids.iter().filter(|&&id| may_be(id)).map(|&id| (id, to)));
             }
         };
@@ -146,16 +161,16 @@ impl Healing {
         let trie = vocabulary.trie();
         let mut path = trie.prefixes(rest);
         for (length, ids) in path.by_ref() {
-            add(ids, self.walk(tables, from, &rest[..length]));
+            add(ids, self.walk(tables, frames, from, &rest[..length]));
         }
         if let Some((block, to)) = path.below() {
-            let state = self.walk(tables, from, rest);
-            let mut open = Vec::from_iter((state != DEAD).then_some((block, to, state)));
-            while let Some((first, to, state)) = open.pop() {
+            let at = self.walk(tables, frames, from, rest);
+            let mut open = Vec::from_iter((at.0 != DEAD).then_some((block, to, at)));
+            while let Some((first, to, at)) = open.pop() {
                 each_node(&trie, first, to, |byte, ids, below| {
-                    let next = index.next_state(state, byte);
+                    let next = frames.walk(index, at, &[byte]);
                     add(ids, next);
-                    open.extend(below.filter(|_| next != DEAD).map(|(child, end)| (child, end, next)));
+                    open.extend(below.filter(|_| next.0 != DEAD).map(|(child, end)| (child, end, next)));
                 });
             }
         }
@@ -163,21 +178,26 @@ impl Healing {
     }
 
     /// The tokens behind which a way leads on.
-    fn live(&self, tables: &Tables<'_>, word: u32, steps: &[(TokenId, u32)]) -> Patches {
+    fn live(
+        &self,
+        tables: &Tables<'_>,
+        frames: &Frames,
+        word: u32,
+        steps: &[(TokenId, (u32, u32))],
+    ) -> Patches {
         let mut words: BTreeMap<u32, u32> = BTreeMap::new();
         let tables = Tables { healing: Some(self), ..*tables };
-        let mut next: HashMap<(u32, u32), Vec<TokenId>> = HashMap::new();
-        for &(id, state) in steps {
-            let after = Reading { state, last: id, word: tables.encoder.words.next(word, id), frame: BOTTOM };
+        let mut next: HashMap<(u32, u32, u32), Vec<TokenId>> = HashMap::new();
+        for &(id, (state, frame)) in steps {
+            let after = Reading { state, last: id, word: tables.encoder.words.next(word, id), frame };
             let [within, marked] = after.borders(&tables);
-            let is_live = after.can_end() && !is_place(state) && tables.index.is_complete(state)
-                || tables.row(marked, 0).is_some_and(|row| !row.is_empty())
-                || tables.row(within, after.word).is_some_and(|follow| {
-                    let follow = next
-                        .entry((within, after.word))
-                        .or_insert_with(|| follow.ids(tables.index.row_words()));
-                    follow.iter().any(|&next| !tables.encoder.merges.joins(id, next))
-                });
+            let is_live = after.can_end() && !is_place(state) && frames.may_end(tables.index, state, frame)
+                || tables.has_any(frames, (marked, 0, frame))
+                || next
+                    .entry((within, after.word, frame))
+                    .or_insert_with(|| tables.ids(frames, (within, after.word, frame)))
+                    .iter()
+                    .any(|&next| !tables.encoder.merges.joins(id, next));
             if is_live {
                 *words.entry(id >> 5).or_default() |= 1 << (id & 31);
             }

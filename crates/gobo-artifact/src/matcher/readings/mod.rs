@@ -67,9 +67,39 @@ impl<'a> Tables<'a> {
     #[inline]
     fn walk(&self, frames: &mut Frames, at: (u32, u32), bytes: &[u8]) -> (u32, u32) {
         if is_place(at.0) {
-            return (self.healing.map_or(DEAD, |healing| healing.walk(self, at.0, bytes)), at.1);
+            return self.healing.map_or((DEAD, at.1), |healing| healing.walk(self, frames, at, bytes));
         }
         frames.walk(self.index, at, bytes)
+    }
+
+    /// Whether any token follows a border.
+    fn has_any(&self, frames: &Frames, (state, word, frame): (u32, u32, u32)) -> bool {
+        let Some(row) = self.row(state, word) else { return false };
+        let mut is_empty = row.is_empty();
+        if is_empty && !is_place(state) {
+            let rows = frames.rows(self.index, self.vocabulary, (state, frame), |row| {
+                is_empty = row.is_empty();
+                is_empty
+            });
+            return !is_empty && rows.is_ok();
+        }
+        !is_empty
+    }
+
+    /// The tokens that follow a border.
+    fn ids(&self, frames: &Frames, (state, word, frame): (u32, u32, u32)) -> Vec<TokenId> {
+        let words = self.index.row_words();
+        let Some(row) = self.row(state, word) else { return Vec::new() };
+        let mut ids = row.ids(words);
+        if !is_place(state) {
+            let more = |row: Row<'_>| {
+                ids.extend(row.ids(words));
+                true
+            };
+            // A damaged file has no more of them.
+            let _ = frames.rows(self.index, self.vocabulary, (state, frame), more);
+        }
+        ids
     }
 
     /// Whether a border has a token, by its row or by what is on the stack.

@@ -12,10 +12,10 @@ use gobo_types::{CompileError, DenseId as _, TokenId};
 
 use super::links::Links;
 use super::sure::Sure;
-use super::tokens::Tokens;
-use super::walk::{Rules, StackId, Stacks, Way};
 use crate::canonical::first::Live;
 use crate::canonical::product::DEAD;
+use crate::canonical::rules::{Rules, StackId, Stacks, Way};
+use crate::canonical::tokens::Tokens;
 use crate::canonical::walk::{PHASE, Walk};
 
 /// A token that comes to the end of a rule.

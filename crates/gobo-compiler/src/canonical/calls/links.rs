@@ -9,8 +9,8 @@ use gobo_artifact::layout::Chunks;
 use gobo_automata::{ExitId, ReturnId, TopSetId};
 use gobo_types::{Budget, CompileError, DenseId as _, Table, dense_id};
 
-use super::walk::Rules;
 use crate::canonical::product::{Bottom, DEAD, Product};
+use crate::canonical::rules::Rules;
 use crate::canonical::walk::PHASE;
 
 dense_id! {

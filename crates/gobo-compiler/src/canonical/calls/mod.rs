@@ -13,8 +13,6 @@ mod links;
 mod sets;
 mod sure;
 mod texts;
-mod tokens;
-mod walk;
 
 use foldhash::{HashMap, HashSet};
 use gobo_artifact::Vocabulary;
@@ -28,16 +26,15 @@ use self::links::Links;
 use self::sets::{SetId, Sets};
 use self::sure::Sure;
 use self::texts::Texts;
-use self::tokens::Tokens;
-pub(super) use self::walk::StackId;
-use self::walk::{Rules, Stacks, Way};
 use super::first::List;
 use super::product::{Bottom, DEAD, Product};
+use super::rules::{Rules, Stacks, Way};
+use super::tokens::Tokens;
 use super::walk::{PHASE, Walk};
 use super::{Canonical, Rows, relative, stuck};
 
 /// Why an automaton has no canonical index, if it has none.
-pub(super) fn unsupported(calls: &Calls, tokenization: Tokenization) -> Option<&'static str> {
+pub(super) fn unsupported(calls: &Calls) -> Option<&'static str> {
     if !calls.is_deterministic {
         return Some(
             "rules that nest without end, and can be read in several ways, have no canonical tokenization yet",
@@ -46,11 +43,6 @@ pub(super) fn unsupported(calls: &Calls, tokenization: Tokenization) -> Option<&
     if calls.returns.iter().any(|of| of.lengths.is_some()) {
         return Some(
             "rules that nest without end, beside lengths that are counted, have no canonical tokenization yet",
-        );
-    }
-    if tokenization == Tokenization::CanonicalHeal {
-        return Some(
-            "rules that nest without end do not heal prompts yet (canonical-strict keeps their last token)",
         );
     }
     None
@@ -68,19 +60,12 @@ pub(super) fn canonical<'v>(
     let rules = Rules { dfa, calls };
     let bottom = Bottom::new(dfa, calls, budget)?;
     let product = Product::new(dfa, &encoder.chunks, tokenization.is_behind_prompt(), Some(&bottom), budget)?;
-    let walk = Walk {
-        dfa,
-        product: &product,
-        encoder,
-        trie: vocabulary.trie(),
-        ids: vocabulary.len() as usize,
-        budget,
-    };
+    let walk = Walk { rules, product: &product, encoder, vocabulary, budget };
     let links = Links::new(&rules, &product, &bottom, &encoder.chunks, budget)?;
     let texts = Texts::new(&rules, &product, &bottom, &links, budget)?;
     let borders = borders(&product, &bottom, &links, &texts);
     let mut stacks = Stacks::default();
-    let mut tokens = Tokens::new(&walk, &rules, vocabulary, &mut stacks, &borders)?;
+    let mut tokens = Tokens::of(&walk, &mut stacks, &borders)?;
     let sure = Sure::new(&walk, rules, vocabulary, &bottom, &links, &texts)?;
     let open = sure.settle_open(&walk, &links, &tokens)?;
     tokens.first.live = sure.settle(&walk, &tokens)?;

@@ -10,8 +10,8 @@ use gobo_types::{CompileError, DenseId as _, Table, TokenId, dense_id};
 
 use super::below::{Below, Fate, Witness};
 use super::links::PairExit;
-use super::tokens::Leaving;
 use crate::canonical::product::DEAD;
+use crate::canonical::tokens::Leaving;
 use crate::canonical::walk::PHASE;
 
 dense_id! {

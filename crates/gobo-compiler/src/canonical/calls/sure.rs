@@ -13,10 +13,10 @@ use gobo_types::{Budget, ByteSet, CompileError, TokenId};
 
 use super::links::Links;
 use super::texts::Texts;
-use super::tokens::Tokens;
-use super::walk::Rules;
 use crate::canonical::first::{Live, Seeds};
 use crate::canonical::product::{Bottom, DEAD, Product};
+use crate::canonical::rules::Rules;
+use crate::canonical::tokens::Tokens;
 use crate::canonical::walk::{PHASE, Walk};
 
 /// See the [module](self).

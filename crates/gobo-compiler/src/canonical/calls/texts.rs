@@ -10,8 +10,8 @@ use gobo_automata::ReturnId;
 use gobo_types::{Budget, CompileError, DenseId as _, checked_u32};
 
 use super::links::{Links, PairExit, TopsId};
-use super::walk::Rules;
 use crate::canonical::product::{Bottom, DEAD, Product};
+use crate::canonical::rules::Rules;
 use crate::canonical::walk::PHASE;
 
 /// See the [module](self).

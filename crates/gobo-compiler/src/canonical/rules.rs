@@ -1,11 +1,11 @@
-//! Walks beside rules that call others: where bytes lead from a state of a rule, whatever is below it on the stack.
+//! Walks of the vocabulary beside an automaton, whose rules may call others: where bytes lead from a state, whatever is below its rule on the stack.
 
 use foldhash::HashMap;
 use gobo_artifact::layout::{Chunks, NO_CHUNK, Trie};
 use gobo_automata::{Calls, Dfa, ExitId, ReturnId, StateId};
-use gobo_types::{Budget, CompileError, DenseId as _, dense_id};
+use gobo_types::{Budget, CompileError, DenseId as _, TokenId, dense_id};
 
-use crate::canonical::walk::PHASE;
+use super::walk::PHASE;
 
 dense_id! {
     /// What has been called and not returned from, above what was there before.
@@ -68,18 +68,38 @@ pub(super) enum Way {
     Leaves(ExitId, u16),
 }
 
-/// The rules that are walked.
+/// An automaton, and the calls of its rules.
 #[derive(Clone, Copy)]
 pub(super) struct Rules<'a> {
     pub(super) dfa: &'a Dfa,
     pub(super) calls: &'a Calls,
 }
 
+/// Nodes of the vocabulary's trie that stand side by side: the first one, the end of all ids below them, how many bytes were read, and where these led: in the automaton
+/// and, where chunks are looked at, there.
+#[derive(Clone, Copy)]
+pub(super) struct Block {
+    pub(super) first: usize,
+    pub(super) to: u32,
+    pub(super) read: u16,
+    pub(super) at: (StateId, StackId),
+    pub(super) chunk: u16,
+}
+
 impl Rules<'_> {
     /// One byte on. O(returns).
-    pub(super) fn step(&self, stacks: &mut Stacks, (state, stack): (StateId, StackId), byte: u8) -> Step {
+    #[inline]
+    pub(super) fn step(&self, stacks: &mut Stacks, at: (StateId, StackId), byte: u8) -> Step {
+        match self.dfa.next(at.0, byte) {
+            StateId::DEAD => self.step_over(stacks, at, byte),
+            next => Step::To(next, at.1),
+        }
+    }
+
+    /// The same where a rule is called or ends.
+    fn step_over(&self, stacks: &mut Stacks, at: (StateId, StackId), byte: u8) -> Step {
         let Self { dfa, calls } = self;
-        let (mut state, mut stack) = (state, stack);
+        let (mut state, mut stack) = at;
         loop {
             let next = dfa.next(state, byte);
             if next != StateId::DEAD {
@@ -120,28 +140,26 @@ impl Rules<'_> {
         Some(Way::Ends(at.0, at.1))
     }
 
-    /// Calls `found` with each way of the tokens from a state, the state of chunks at its end, and the ids of tokens, node by node: of tokens that end in a
-    /// state these that end at a node, and of others all below one. Chunks begin at `chunk`, or are not looked at where there are none.
-    /// Tokens that begin behind the end of the rule are left out.
+    /// Calls `found` with each way of the tokens in a block and below, the state of chunks at its end, and the ids of tokens, node by node: of tokens that end in a
+    /// state these that end at a node, and of others all below one. Tokens that begin behind the end of the rule are left out. O(nodes on live paths and their siblings).
     pub(super) fn reach(
         &self,
         stacks: &mut Stacks,
         trie: &Trie<'_>,
-        from: StateId,
-        chunks: Option<(&Chunks<'_>, u16)>,
+        block: Block,
+        chunks: Option<&Chunks<'_>>,
         budget: &Budget,
-        mut found: impl FnMut(Way, u16, &[u32]),
+        mut found: impl FnMut(Way, u16, &[TokenId]),
     ) -> Result<(), CompileError> {
-        let chunk = chunks.map_or(NO_CHUNK, |chunks| chunks.1);
-        let mut open = vec![(trie.root, trie.to, 0_u16, (from, StackId::EMPTY), chunk)];
+        let mut open = vec![block];
         let mut looked = 0;
-        while let Some((first, to, read, at, chunk)) = open.pop() {
+        while let Some(Block { first, to, read, at, chunk }) = open.pop() {
             for number in first.. {
                 looked += 1;
                 let node = trie.nodes[number];
                 let end = trie.subtree_end(number, to);
-                let next_chunk = chunks.map_or(NO_CHUNK, |(chunks, _)| chunks.next(chunk, node.byte()));
-                if chunks.is_none() || next_chunk != NO_CHUNK {
+                let next = chunks.map_or(NO_CHUNK, |chunks| chunks.next(chunk, node.byte()));
+                if chunks.is_none() || next != NO_CHUNK {
                     match self.step(stacks, at, node.byte()) {
                         Step::Nowhere => {}
                         Step::Leaves(_) if read == 0 => {}
@@ -153,10 +171,11 @@ impl Rules<'_> {
                             let own_end = trie.own_end(number, end);
                             if own_end > node.first {
                                 let ids = &trie.order[node.first as usize..own_end as usize];
-                                found(Way::Ends(state, stack), next_chunk, ids);
+                                found(Way::Ends(state, stack), next, ids);
                             }
-                            if let Some(child) = node.children() {
-                                open.push((child, end, read + 1, (state, stack), next_chunk));
+                            if let Some(first) = node.children() {
+                                let at = (state, stack);
+                                open.push(Block { first, to: end, read: read + 1, at, chunk: next });
                             }
                         }
                     }

@@ -1,0 +1,432 @@
+//! The tokens from each border, by where they lead.
+//!
+//! The states of chunks between characters are 23 to 46, and tokens do some hundred different things to them. So a state of the constraint is walked once, and its tokens are
+//! divided by these classes, which the vocabulary's file has, and by where they lead; the groups of a pair of a state and one of chunks follow from a
+//! look at each of these lists.
+//!
+//! **States alike.** Many states of a constraint are a string's, or the name of a property's, and differ in few first bytes: in the others all their tokens lead to the same
+//! states. So of a state only the parts of the trie are walked below first bytes that lead elsewhere than those of some state before, and of its lists only those are
+//! written anew that have tokens there. O(states × (first bytes + tokens that differ)).
+//!
+//! **Inside of characters** a constraint has some seven states for each of its strings, and in product with those of chunks they are nearly all states of an
+//! index. They are told apart by what follows the string, which few tokens that begin inside of a character reach. States from which the same tokens lead to the same
+//! pattern of states are of one *kind*: what is found with one of them, for a state of chunks, holds of all, with the states renamed.
+//! O(kinds × states of chunks × tokens).
+//!
+//! A token that leaves the rule at hand goes on in whatever called it ([`super::calls`]).
+
+use std::collections::VecDeque;
+use std::collections::hash_map::Entry;
+
+use foldhash::{HashMap, HashMapExt};
+use gobo_artifact::layout::NO_CHUNK;
+use gobo_automata::{ExitId, StateId};
+use gobo_types::{CompileError, TokenId, checked_u32};
+
+use super::first::{First, Group};
+use super::product::DEAD;
+use super::rules::{Block, StackId, Stacks, Step, Way};
+use super::walk::{PHASE, Walk};
+
+/// Bytes of a group.
+const GROUP_BYTES: u64 = 48;
+
+/// Of so many states before, one is looked for that a state is like.
+const BASES: usize = 16;
+
+/// A state is like another one if first bytes lead elsewhere under so many nodes of the trie or fewer.
+const FEW_NODES: usize = 32;
+
+/// Tokens that leave the rule at hand.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Leaving {
+    pub(super) exit: ExitId,
+    /// So many bytes are read in the rule.
+    pub(super) read: u16,
+    /// Where the chunks stand at the end of the tokens.
+    pub(super) chunk: u16,
+    tokens: (u32, u32),
+}
+
+/// Where tokens lead that do the same: their way, what they do to states of chunks between characters, and whether they are whole chunks, which follow a
+/// border of chunks alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Alike {
+    way: Way,
+    class: u16,
+    is_whole: bool,
+}
+
+/// The lists of a state between characters, and where they lie.
+type Lists = Vec<(Alike, (u32, u32))>;
+
+/// A state between characters whose lists others share.
+struct Base {
+    /// Where each node under the root of the trie leads.
+    nodes: Vec<Option<(StateId, StackId)>>,
+    /// Of each list the tokens under each node, where they lie.
+    lists: Vec<(Alike, Vec<(u16, (u32, u32))>)>,
+}
+
+/// Where the tokens of each node lead: its first id, how many it has, and the number of the way by its first occurrence.
+type Pattern = Vec<(TokenId, u32, u32)>;
+
+/// What is known of states inside of characters.
+#[derive(Default)]
+struct Inside {
+    numbers: HashMap<Pattern, u32>,
+    /// The number of each state's kind, and its ways by their first occurrence.
+    kinds: HashMap<StateId, (u32, Vec<Way>)>,
+    /// By kind and state of chunks: way, state of chunks at the end, tokens.
+    found: HashMap<(u32, u16), Vec<(u32, u16, (u32, u32))>>,
+}
+
+/// The tokens from each border.
+pub(super) struct Tokens {
+    /// Those that end in a state of the rule at hand, or of one that it calls.
+    pub(super) first: First,
+    leaving: Vec<Leaving>,
+    /// `[states]`.
+    leaving_of: Vec<(u32, u32)>,
+    /// Of states between characters.
+    lists: HashMap<StateId, Lists>,
+    bases: VecDeque<Base>,
+    inside: Inside,
+    /// `[ids]`: tokens that are whole chunks; empty where there are none.
+    is_whole: Vec<bool>,
+}
+
+impl Tokens {
+    fn none(walk: &Walk<'_>) -> Self {
+        let states = walk.product.len();
+        let has_words = !walk.encoder.words.is_empty();
+        let ids = 0..if has_words { walk.vocabulary.len() } else { 0 };
+        Self {
+            first: First::none(states),
+            leaving: Vec::new(),
+            leaving_of: vec![(0, 0); states],
+            lists: HashMap::new(),
+            bases: VecDeque::new(),
+            inside: Inside::default(),
+            is_whole: ids.map(|id| walk.encoder.merges.is_whole(id)).collect(),
+        }
+    }
+
+    /// Those of all borders that tokens reach from the start, or from where a prompt ended.
+    pub(super) fn reached(walk: &Walk<'_>, stacks: &mut Stacks) -> Result<Self, CompileError> {
+        let product = walk.product;
+        let mut tokens = Self::none(walk);
+        let mut open = VecDeque::new();
+        let mut is_reached = vec![false; product.len()];
+        let behind = product.starts.iter().flat_map(|&start| product.borders(start));
+        for state in std::iter::once(product.start).chain(behind) {
+            if state != DEAD && !std::mem::replace(&mut is_reached[state as usize], true) {
+                open.push_back(state);
+            }
+        }
+        while let Some(border) = open.pop_front() {
+            tokens.add_border(walk, stacks, border)?;
+            for number in tokens.first.groups_of(border) {
+                for next in product.borders(tokens.first.groups[number].to) {
+                    if next != DEAD && !std::mem::replace(&mut is_reached[next as usize], true) {
+                        open.push_back(next);
+                    }
+                }
+            }
+        }
+        Ok(tokens)
+    }
+
+    /// Those of some borders.
+    pub(super) fn of(walk: &Walk<'_>, stacks: &mut Stacks, borders: &[u32]) -> Result<Self, CompileError> {
+        let mut tokens = Self::none(walk);
+        for &border in borders {
+            tokens.add_border(walk, stacks, border)?;
+        }
+        Ok(tokens)
+    }
+
+    fn add_border(&mut self, walk: &Walk<'_>, stacks: &mut Stacks, border: u32) -> Result<(), CompileError> {
+        let chunks = &walk.encoder.chunks;
+        let (state, chunk) = walk.product.pairs[border as usize];
+        let (groups, leaving) = (self.first.groups.len(), self.leaving.len());
+        if chunks.is_between(chunk) {
+            let lists = match self.lists.remove(&state) {
+                Some(known) => known,
+                None => self.lists_of(walk, stacks, state)?,
+            };
+            walk.budget.charge_steps(PHASE, lists.len() as u64)?;
+            for &(Alike { way, class, is_whole }, ids) in &lists {
+                if !is_whole || chunks.begins(chunk) {
+                    self.add(walk, border, way, chunks.after(chunk, class), ids);
+                }
+            }
+            self.lists.insert(state, lists);
+        } else {
+            self.add_inside(walk, stacks, border)?;
+        }
+        let (groups_end, leaving_end) = (self.first.groups.len(), self.leaving.len());
+        let fresh = groups_end - groups + leaving_end - leaving;
+        walk.budget.charge_bytes(PHASE, fresh as u64 * GROUP_BYTES)?;
+        self.first.of[border as usize] = Some((checked_u32(groups), checked_u32(groups_end)));
+        self.leaving_of[border as usize] = (checked_u32(leaving), checked_u32(leaving_end));
+        Ok(())
+    }
+
+    /// The tokens that leave the rule at hand from a border.
+    pub(super) fn leaving(&self, border: u32) -> impl Iterator<Item = (Leaving, &[TokenId])> {
+        let (from, to) = self.leaving_of[border as usize];
+        let ids = |of: &Leaving| &self.first.tokens[of.tokens.0 as usize..of.tokens.1 as usize];
+        self.leaving[from as usize..to as usize].iter().map(move |of| (*of, ids(of)))
+    }
+
+    fn add(&mut self, walk: &Walk<'_>, from: u32, way: Way, chunk: u16, tokens: (u32, u32)) {
+        if chunk == NO_CHUNK {
+            return;
+        }
+        match way {
+            Way::Leaves(exit, read) => self.leaving.push(Leaving { exit, read, chunk, tokens }),
+            Way::Ends(state, stack) => {
+                let to = walk.product.state_of((state, chunk));
+                self.first.groups.push(Group { from, to, stack, tokens });
+            }
+        }
+    }
+
+    /// The lists of a state between characters.
+    fn lists_of(
+        &mut self,
+        walk: &Walk<'_>,
+        stacks: &mut Stacks,
+        from: StateId,
+    ) -> Result<Lists, CompileError> {
+        let trie = walk.vocabulary.trie();
+        // The nodes under the root.
+        let mut blocks: Vec<(usize, u32)> = Vec::new();
+        for number in trie.root.. {
+            blocks.push((number, trie.subtree_end(number, trie.to)));
+            if trie.nodes[number].is_last() {
+                break;
+            }
+        }
+        let mut leads = |&(number, _): &(usize, u32)| match walk.rules.step(
+            stacks,
+            (from, StackId::EMPTY),
+            trie.nodes[number].byte(),
+        ) {
+            Step::To(state, stack) => Some((state, stack)),
+            Step::Leaves(_) | Step::Nowhere => None,
+        };
+        let nodes: Vec<Option<(StateId, StackId)>> = blocks.iter().map(&mut leads).collect();
+        walk.budget.charge_steps(PHASE, nodes.len() as u64)?;
+        let differ = |base: &Base| (0..nodes.len()).filter(|&at| nodes[at] != base.nodes[at]).count();
+        let nearest = self.bases.iter().map(differ).enumerate().min_by_key(|of| of.1);
+        let (base, others): (Option<usize>, Vec<usize>) = match nearest.filter(|of| of.1 <= FEW_NODES) {
+            None => (None, (0..nodes.len()).collect()),
+            Some((number, _)) => {
+                let base = &self.bases[number];
+                (Some(number), (0..nodes.len()).filter(|&at| nodes[at] != base.nodes[at]).collect())
+            }
+        };
+        let mut fresh = ByWay::default();
+        for &at in &others {
+            let Some((state, stack)) = nodes[at] else { continue };
+            let (number, to) = blocks[at];
+            let node = trie.nodes[number];
+            let mut found = |way: Way, ids: &[TokenId]| fresh.add(walk, &self.is_whole, at, way, ids);
+            let own = node.first as usize..trie.own_end(number, to) as usize;
+            found(Way::Ends(state, stack), &trie.order[own]);
+            if let Some(first) = node.children() {
+                let block = Block { first, to, read: 1, at: (state, stack), chunk: NO_CHUNK };
+                walk.rules.reach(stacks, &trie, block, None, walk.budget, |way, _, ids| found(way, ids))?;
+            }
+        }
+        match base {
+            Some(number) => self.derived(walk, number, &others, fresh),
+            None => self.based(walk, nodes, fresh),
+        }
+    }
+
+    /// The lists of a state that is like no other.
+    fn based(
+        &mut self,
+        walk: &Walk<'_>,
+        nodes: Vec<Option<(StateId, StackId)>>,
+        fresh: ByWay,
+    ) -> Result<Lists, CompileError> {
+        let mut base = Base { nodes, lists: Vec::new() };
+        let mut lists = Lists::new();
+        for (alike, parts) in fresh.all {
+            let from = checked_u32(self.first.tokens.len());
+            let mut places = Vec::with_capacity(parts.len());
+            for (node, ids) in parts {
+                places.push((node, self.first.push(&ids, walk.budget)?));
+            }
+            walk.budget.charge_bytes(PHASE, places.len() as u64 * 12)?;
+            lists.push((alike, (from, checked_u32(self.first.tokens.len()))));
+            base.lists.push((alike, places));
+        }
+        if self.bases.len() == BASES {
+            self.bases.pop_front();
+        }
+        self.bases.push_back(base);
+        Ok(lists)
+    }
+
+    /// The lists of a state that is like another one, but for the tokens under some nodes, ascending.
+    fn derived(
+        &mut self,
+        walk: &Walk<'_>,
+        number: usize,
+        others: &[usize],
+        mut fresh: ByWay,
+    ) -> Result<Lists, CompileError> {
+        let mut lists = Lists::new();
+        let mut ids = Vec::new();
+        for (alike, parts) in &self.bases[number].lists {
+            let is_other = |node: u16| others.binary_search(&usize::from(node)).is_ok();
+            let more = fresh.take(alike);
+            if more.is_empty() && !parts.iter().any(|part| is_other(part.0)) {
+                let (first, last) = (parts[0].1, parts[parts.len() - 1].1);
+                lists.push((*alike, (first.0, last.1)));
+                continue;
+            }
+            ids.clear();
+            for &(_, (from, to)) in parts.iter().filter(|part| !is_other(part.0)) {
+                ids.extend_from_slice(&self.first.tokens[from as usize..to as usize]);
+            }
+            ids.extend(more.into_iter().flat_map(|part| part.1));
+            if !ids.is_empty() {
+                lists.push((*alike, self.first.push(&ids, walk.budget)?));
+            }
+        }
+        for (alike, parts) in fresh.all.into_iter().filter(|of| !of.1.is_empty()) {
+            let ids: Vec<TokenId> = parts.into_iter().flat_map(|part| part.1).collect();
+            lists.push((alike, self.first.push(&ids, walk.budget)?));
+        }
+        Ok(lists)
+    }
+
+    /// Adds the tokens of a state inside of a character.
+    fn add_inside(&mut self, walk: &Walk<'_>, stacks: &mut Stacks, border: u32) -> Result<(), CompileError> {
+        let Walk { encoder, vocabulary, rules, budget, .. } = walk;
+        let (state, chunk) = walk.product.pairs[border as usize];
+        let trie = vocabulary.trie();
+        let block = Block { first: trie.root, to: trie.to, read: 0, at: (state, StackId::EMPTY), chunk };
+        let Inside { numbers, kinds, found } = &mut self.inside;
+        let (kind, ways) = match kinds.entry(state) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(kind(walk, stacks, block, numbers)?),
+        };
+        let groups = match found.entry((*kind, chunk)) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                let mut lists: Vec<((Way, u16), Vec<TokenId>)> = Vec::new();
+                let mut known: HashMap<(Way, u16), usize> = HashMap::new();
+                rules.reach(stacks, &trie, block, Some(&encoder.chunks), budget, |way, at, ids| {
+                    for &id in ids.iter().filter(|&&id| encoder.merges.is_proper(id)) {
+                        let at = match way {
+                            Way::Ends(..) => at,
+                            Way::Leaves(_, read) => vocabulary.bytes(id)[usize::from(read)..]
+                                .iter()
+                                .fold(at, |at, &byte| encoder.chunks.next(at, byte)),
+                        };
+                        let number = *known.entry((way, at)).or_insert_with(|| {
+                            lists.push(((way, at), Vec::new()));
+                            lists.len() - 1
+                        });
+                        lists[number].1.push(id);
+                    }
+                })?;
+                let mut groups = Vec::new();
+                for ((way, at), ids) in lists {
+                    let number = ways.iter().position(|of| *of == way);
+                    let number = checked_u32(number.expect("chunks let no other tokens through"));
+                    groups.push((number, at, self.first.push(&ids, budget)?));
+                }
+                new.insert(groups)
+            }
+        };
+        budget.charge_steps(PHASE, groups.len() as u64)?;
+        let groups: Vec<(Way, u16, (u32, u32))> =
+            groups.iter().map(|&(number, at, tokens)| (ways[number as usize], at, tokens)).collect();
+        for (way, at, tokens) in groups {
+            self.add(walk, border, way, at, tokens);
+        }
+        Ok(())
+    }
+}
+
+/// The kind of a state inside of a character, and its ways.
+fn kind(
+    walk: &Walk<'_>,
+    stacks: &mut Stacks,
+    block: Block,
+    numbers: &mut HashMap<Pattern, u32>,
+) -> Result<(u32, Vec<Way>), CompileError> {
+    let (mut ways, mut pattern): (Vec<Way>, Pattern) = (Vec::new(), Vec::new());
+    let mut known: HashMap<Way, u32> = HashMap::new();
+    walk.rules.reach(stacks, &walk.vocabulary.trie(), block, None, walk.budget, |way, _, ids| {
+        let number = *known.entry(way).or_insert_with(|| {
+            ways.push(way);
+            checked_u32(ways.len() - 1)
+        });
+        pattern.push((ids[0], checked_u32(ids.len()), number));
+    })?;
+    walk.budget.charge_bytes(PHASE, pattern.len() as u64 * 12)?;
+    let new = checked_u32(numbers.len());
+    Ok((*numbers.entry(pattern).or_insert(new), ways))
+}
+
+/// Lists of tokens while they are found, in the order in which they are met.
+#[derive(Default)]
+struct ByWay {
+    /// Each with its tokens under each node.
+    all: Vec<(Alike, Vec<(u16, Vec<TokenId>)>)>,
+    numbers: HashMap<Way, usize>,
+    /// By number of the way, then by class and whether they are whole chunks: the number of the list, and one more.
+    slots: Vec<Vec<u32>>,
+}
+
+impl ByWay {
+    fn add(&mut self, walk: &Walk<'_>, is_whole: &[bool], node: usize, way: Way, ids: &[TokenId]) {
+        let node = u16::try_from(node).expect("there are 256 first bytes");
+        let fresh = self.slots.len();
+        let number = *self.numbers.entry(way).or_insert(fresh);
+        if number == fresh {
+            self.slots.push(Vec::new());
+        }
+        let slots = &mut self.slots[number];
+        for &id in ids {
+            // Tokens of class 0 are no encodings, or are within no chunk.
+            let class = walk.encoder.chunks.class_of(id);
+            if class == 0 {
+                continue;
+            }
+            let is_whole = is_whole.get(id as usize).is_some_and(|&is_whole| is_whole);
+            let slot = usize::from(class) * 2 + usize::from(is_whole);
+            if slots.len() <= slot {
+                slots.resize(slot + 1, 0);
+            }
+            if slots[slot] == 0 {
+                self.all.push((Alike { way, class, is_whole }, Vec::new()));
+                slots[slot] = checked_u32(self.all.len());
+            }
+            let parts = &mut self.all[slots[slot] as usize - 1].1;
+            match parts.last_mut().filter(|part| part.0 == node) {
+                Some(part) => part.1.push(id),
+                None => parts.push((node, vec![id])),
+            }
+        }
+    }
+
+    /// Takes the tokens of a list out, if there are any.
+    fn take(&mut self, alike: &Alike) -> Vec<(u16, Vec<TokenId>)> {
+        let slot = usize::from(alike.class) * 2 + usize::from(alike.is_whole);
+        let number = self.numbers.get(&alike.way).and_then(|&number| self.slots[number].get(slot));
+        match number {
+            Some(&number) if number > 0 => std::mem::take(&mut self.all[number as usize - 1].1),
+            _ => Vec::new(),
+        }
+    }
+}
