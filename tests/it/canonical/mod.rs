@@ -82,7 +82,13 @@ fn walk(matcher: &mut Matcher, random: &mut Random, most: usize) -> Option<Vec<T
         if matcher.is_complete() && (ids.is_empty() || random.below(4) == 0) {
             return Some(tokens);
         }
-        let id = *random.of(&ids);
+        // What closes strings and brackets is rare among thousands of tokens.
+        let closes = |id: &&TokenId| {
+            matcher.vocabulary().bytes(**id).first().is_some_and(|byte| b"\"]}".contains(byte))
+        };
+        let closing: Vec<TokenId> = ids.iter().filter(closes).copied().collect();
+        let few = if !closing.is_empty() && random.below(3) == 0 { &closing } else { &ids };
+        let id = *random.of(few);
         assert!(ids.iter().take(64).all(|&id| matcher.allows(id)));
         let mut fork = matcher.clone();
         matcher.advance(*random.of(&ids)).unwrap();
