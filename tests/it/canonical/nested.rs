@@ -91,12 +91,11 @@ fn sequences(
     let length = so_far.len();
     match items.split_first() {
         None if left == 0 => drop(found.insert(so_far.clone())),
-        None => {}
         Some((Item::Char(char), rest)) if left > 0 => {
             so_far.push(*char);
             sequences(rest, left - 1, all, so_far, found);
         }
-        Some((Item::Char(_), _)) => {}
+        Some((Item::Char(_), _)) | None => {}
         Some((Item::Rule { number, is_optional }, rest)) => {
             if *is_optional {
                 sequences(rest, left, all, so_far, found);

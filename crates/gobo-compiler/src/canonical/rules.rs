@@ -38,17 +38,6 @@ impl Stacks {
     pub(super) fn pop(&self, stack: StackId) -> Option<(ReturnId, StackId)> {
         (stack != StackId::EMPTY).then(|| self.frames[stack.index() - 1])
     }
-
-    /// A stack on another one.
-    pub(super) fn on(&mut self, above: StackId, below: StackId) -> StackId {
-        match self.pop(above) {
-            None => below,
-            Some((top, rest)) => {
-                let below = self.on(rest, below);
-                self.push(top, below)
-            }
-        }
-    }
 }
 
 /// Where a byte leads.

@@ -45,7 +45,7 @@ pub(super) struct Leaving {
     pub(super) read: u16,
     /// Where the chunks stand at the end of the tokens.
     pub(super) chunk: u16,
-    tokens: (u32, u32),
+    tokens: Place,
 }
 
 /// Where tokens lead that do the same: their way, what they do to states of chunks between characters, and whether they are whole chunks, which follow a
@@ -57,19 +57,28 @@ struct Alike {
     is_whole: bool,
 }
 
-/// The lists of a state between characters, and where they lie.
-type Lists = Vec<(Alike, (u32, u32))>;
+/// Where tokens lie in [`First::tokens`].
+type Place = (u32, u32);
+
+/// The lists of a state between characters.
+type Lists = Vec<(Alike, Place)>;
+
+/// What lies under nodes of the root of the trie, ascending.
+type UnderNodes<T> = Vec<(u16, T)>;
 
 /// A state between characters whose lists others share.
 struct Base {
     /// Where each node under the root of the trie leads.
     nodes: Vec<Option<(StateId, StackId)>>,
     /// Of each list the tokens under each node, where they lie.
-    lists: Vec<(Alike, Vec<(u16, (u32, u32))>)>,
+    lists: Vec<(Alike, UnderNodes<Place>)>,
 }
 
 /// Where the tokens of each node lead: its first id, how many it has, and the number of the way by its first occurrence.
 type Pattern = Vec<(TokenId, u32, u32)>;
+
+/// Tokens from states inside of characters: the number of their way, the state of chunks at their end, and where they lie.
+type InsideList = (u32, u16, Place);
 
 /// What is known of states inside of characters.
 #[derive(Default)]
@@ -77,8 +86,8 @@ struct Inside {
     numbers: HashMap<Pattern, u32>,
     /// The number of each state's kind, and its ways by their first occurrence.
     kinds: HashMap<StateId, (u32, Vec<Way>)>,
-    /// By kind and state of chunks: way, state of chunks at the end, tokens.
-    found: HashMap<(u32, u16), Vec<(u32, u16, (u32, u32))>>,
+    /// By kind and state of chunks.
+    found: HashMap<(u32, u16), Vec<InsideList>>,
 }
 
 /// The tokens from each border.
@@ -180,7 +189,7 @@ impl Tokens {
         self.leaving[from as usize..to as usize].iter().map(move |of| (*of, ids(of)))
     }
 
-    fn add(&mut self, walk: &Walk<'_>, from: u32, way: Way, chunk: u16, tokens: (u32, u32)) {
+    fn add(&mut self, walk: &Walk<'_>, from: u32, way: Way, chunk: u16, tokens: Place) {
         if chunk == NO_CHUNK {
             return;
         }
@@ -348,7 +357,7 @@ impl Tokens {
             }
         };
         budget.charge_steps(PHASE, groups.len() as u64)?;
-        let groups: Vec<(Way, u16, (u32, u32))> =
+        let groups: Vec<(Way, u16, Place)> =
             groups.iter().map(|&(number, at, tokens)| (ways[number as usize], at, tokens)).collect();
         for (way, at, tokens) in groups {
             self.add(walk, border, way, at, tokens);
@@ -382,7 +391,7 @@ fn kind(
 #[derive(Default)]
 struct ByWay {
     /// Each with its tokens under each node.
-    all: Vec<(Alike, Vec<(u16, Vec<TokenId>)>)>,
+    all: Vec<(Alike, UnderNodes<Vec<TokenId>>)>,
     numbers: HashMap<Way, usize>,
     /// By number of the way, then by class and whether they are whole chunks: the number of the list, and one more.
     slots: Vec<Vec<u32>>,
@@ -421,7 +430,7 @@ impl ByWay {
     }
 
     /// Takes the tokens of a list out, if there are any.
-    fn take(&mut self, alike: &Alike) -> Vec<(u16, Vec<TokenId>)> {
+    fn take(&mut self, alike: &Alike) -> UnderNodes<Vec<TokenId>> {
         let slot = usize::from(alike.class) * 2 + usize::from(alike.is_whole);
         let number = self.numbers.get(&alike.way).and_then(|&number| self.slots[number].get(slot));
         match number {

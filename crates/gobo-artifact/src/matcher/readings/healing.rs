@@ -22,6 +22,9 @@ const IS_PLACE: u32 = 1 << 31;
 /// A row: pairs (word, bits).
 type Patches = Box<[[u32; 2]]>;
 
+/// A token, and where it ends: a state or a place, and a stack.
+type Ending = (TokenId, (u32, u32));
+
 /// The bytes, and what may follow each border within them.
 #[derive(Debug)]
 pub(crate) struct Healing {
@@ -65,7 +68,7 @@ impl Healing {
             debug_assert!(is_added, "there are as many");
         }
         // Behind each border: the tokens, and where they end.
-        let mut steps: BTreeMap<(u32, u32), Vec<(TokenId, (u32, u32))>> = BTreeMap::new();
+        let mut steps: BTreeMap<(u32, u32), Vec<Ending>> = BTreeMap::new();
         let mut open: Vec<(u32, u32)> =
             beginning.all().iter().flat_map(|reading| reading.open_borders(tables)).collect();
         while let Some(border) = open.pop() {
@@ -134,12 +137,7 @@ impl Healing {
     }
 
     /// The tokens that may be written from a place behind a border, and where they lead.
-    fn steps(
-        &self,
-        tables: &Tables<'_>,
-        frames: &mut Frames,
-        from: (u32, u32),
-    ) -> Vec<(TokenId, (u32, u32))> {
+    fn steps(&self, tables: &Tables<'_>, frames: &mut Frames, from: (u32, u32)) -> Vec<Ending> {
         let mut found = Vec::new();
         let Some((written, chunk)) = parts(from.0) else { return found };
         let Tables { index, vocabulary, encoder, .. } = tables;
@@ -178,13 +176,7 @@ impl Healing {
     }
 
     /// The tokens behind which a way leads on.
-    fn live(
-        &self,
-        tables: &Tables<'_>,
-        frames: &Frames,
-        word: u32,
-        steps: &[(TokenId, (u32, u32))],
-    ) -> Patches {
+    fn live(&self, tables: &Tables<'_>, frames: &Frames, word: u32, steps: &[Ending]) -> Patches {
         let mut words: BTreeMap<u32, u32> = BTreeMap::new();
         let tables = Tables { healing: Some(self), ..*tables };
         let mut next: HashMap<(u32, u32, u32), Vec<TokenId>> = HashMap::new();

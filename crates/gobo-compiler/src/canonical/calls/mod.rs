@@ -19,10 +19,10 @@ use gobo_artifact::Vocabulary;
 use gobo_artifact::layout::{Encoder, NO_CHUNK};
 use gobo_artifact::write::{CallParts, ReturnPart, RowEncoder};
 use gobo_automata::{Calls, Dfa, PushTransition, ReturnId, StateId};
-use gobo_types::{Budget, CompileError, DenseId as _, Tokenization, checked_u32};
+use gobo_types::{Budget, CompileError, DenseId, Tokenization, checked_u32};
 
-use self::below::Below;
-use self::links::Links;
+use self::below::{Below, Given};
+use self::links::{Links, PairExit};
 use self::sets::{SetId, Sets};
 use self::sure::Sure;
 use self::texts::Texts;
@@ -67,23 +67,13 @@ pub(super) fn canonical<'v>(
     let mut stacks = Stacks::default();
     let mut tokens = Tokens::of(&walk, &mut stacks, &borders)?;
     let sure = Sure::new(&walk, rules, vocabulary, &bottom, &links, &texts)?;
-    let open = sure.settle_open(&walk, &links, &tokens)?;
+    let maybe = sure.settle_open(&walk, &links, &tokens)?;
     tokens.first.live = sure.settle(&walk, &tokens)?;
     if let Some(word) = stuck_word(&walk, &rules, vocabulary, &mut stacks, &tokens, &borders)? {
         return Err(stuck(vocabulary, &word));
     }
-    let mut below = Below {
-        walk: &walk,
-        rules,
-        vocabulary,
-        links: &links,
-        tokens: &tokens,
-        sure: &sure,
-        open: &open,
-        stacks,
-        known: HashMap::default(),
-        live: HashMap::default(),
-    };
+    let given = Given { walk: &walk, links: &links, tokens: &tokens, sure: &sure, maybe: &maybe };
+    let mut below = Below::new(&given, stacks);
     let sets = Sets::new(&mut below, &borders)?;
     let more = below.live;
     let mut rows =
@@ -210,7 +200,7 @@ fn call_parts(
         rules.calls.push_transitions(state).iter().filter_map(push).collect()
     };
     let has_exits = links.number.len() > 1;
-    let exit = |exit: &Option<links::PairExit>| exit.map_or(0, |exit| exit.number());
+    let exit = |exit: &Option<PairExit>| exit.map_or(0, PairExit::number);
     CallParts {
         is_deterministic: true,
         exits: links.exit.iter().filter(|_| has_exits).map(exit).collect(),

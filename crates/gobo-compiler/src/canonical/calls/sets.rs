@@ -40,8 +40,6 @@ struct Witnesses {
     /// Ascending each.
     all: Table<WitnessesId, Vec<Witness>>,
     known: HashMap<Vec<Witness>, WitnessesId>,
-    /// What becomes of one at a return state.
-    fates: HashMap<(Witness, ReturnId), Fate>,
     /// Of all of a list; `None` if one is live.
     of_lists: HashMap<(WitnessesId, ReturnId), Option<WitnessesId>>,
 }
@@ -69,13 +67,7 @@ impl Witnesses {
         }
         let mut left = Some(Vec::new());
         for witness in self.all[list].clone() {
-            let fate = match self.fates.get(&(witness, top)) {
-                Some(fate) => fate,
-                None => {
-                    let fate = below.fate_behind(witness, top)?;
-                    self.fates.entry((witness, top)).or_insert(fate)
-                }
-            };
+            let fate = below.fate_behind(witness, top)?;
             match (fate, &mut left) {
                 (Fate::Live, _) => {
                     left = None;
@@ -203,7 +195,7 @@ impl Sets {
         let first = &below.tokens.first;
         for number in first.groups_of(border) {
             let (group, surely, maybe) =
-                (&first.groups[number], first.live(&first.live, number), first.live(below.open, number));
+                (&first.groups[number], first.live(&first.live, number), first.live(below.maybe, number));
             if surely.len() >= maybe.len() {
                 continue;
             }
