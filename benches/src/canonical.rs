@@ -1,7 +1,7 @@
 //! Canonical tokens: tables of encoders, compiles, files, masks and forced tokens, beside the same constraints with any tokens.
 //!
 //! The constraints are those of Tran-Thien 2024 (*Fast, high-fidelity LLM decoding with regex constraints*), as far as they are published: colours, times,
-//! addresses, quoted text, and an object of JSON. Masks are those along texts of each constraint, in the tokenizer's own tokens; both indices are asked for
+//! addresses, quoted text, and an object of JSON; beside them stand what nests without end: any JSON value, and two open objects of one family. Masks are those along texts of each constraint, in the tokenizer's own tokens; both indices are asked for
 //! them in turns, each behind the same tokens. `forced_share` is the share of the masks that have one token, in percent.
 
 use std::path::Path;
@@ -11,7 +11,9 @@ use anyhow::{Context as _, ensure};
 use gobo_artifact::{Index, Matcher, Vocabulary};
 use gobo_measure::Target;
 use gobo_tokenizer::{ImportOptions, builtin, import};
-use gobo_types::{Binding, Budget, CompileLimits, Constraint, TokenId, Tokenization};
+use gobo_types::{
+    Binding, Budget, CompileLimits, Constraint, SchemaOptions, TokenId, Tokenization, Whitespace,
+};
 use gobo_vocab::TokenTable;
 
 use crate::clock::Clock;
@@ -56,6 +58,38 @@ const CONSTRAINTS: [(&str, &str, &[&str]); 5] = [
     ),
 ];
 
+/// An open object, whose values may nest without end, and another schema of its family.
+const SCHEMAS: [(&str, &str); 2] = [
+    (
+        "schema",
+        r#"{"type":"object","properties":{"name":{"type":"string"},"age":{"type":"integer"}},"required":["name"]}"#,
+    ),
+    (
+        "sibling",
+        r#"{"type":"object","properties":{"name":{"type":"string"},"age":{"type":"integer"},"tags":{"type":"array","items":{"type":"string"}}},"required":["name"]}"#,
+    ),
+];
+
+/// Texts of both, and of JSON.
+const NESTED: [&str; 2] = [
+    r#"{"name": "Ada Lovelace", "age": 36, "more": {"tags": ["maths", ["poetry", {}]], "at": [1.5, null]}}"#,
+    r#"{"name": "Łukasz O'Brien", "notes": [{"id": 7, "text": "isn't it?"}, {"id": 8, "text": ""}]}"#,
+];
+
+/// Each with its name and its texts.
+fn constraints() -> Vec<(&'static str, Constraint, &'static [&'static str])> {
+    let of_regex = |(name, pattern, texts): (&'static str, &str, &'static [&'static str])| {
+        (name, Constraint::regex(pattern), texts)
+    };
+    let mut all: Vec<_> = CONSTRAINTS.into_iter().map(of_regex).collect();
+    all.push(("json", Constraint::json(Whitespace::Single), &NESTED));
+    let of_schema = |(name, schema): (&'static str, &str)| {
+        (name, Constraint::schema(schema, SchemaOptions::default()), NESTED.as_slice())
+    };
+    all.extend(SCHEMAS.map(of_schema));
+    all
+}
+
 /// Measures over all vocabularies that are there.
 pub fn measure(record: &mut Record) -> anyhow::Result<()> {
     of_table(BUILT_IN, &builtin(BUILT_IN).context("a built-in vocabulary")?.table, record)?;
@@ -85,8 +119,8 @@ fn of_table(name: &str, table: &TokenTable, record: &mut Record) -> anyhow::Resu
     let bytes = file.len() - table.build_beside(None)?.len();
     record.push((name, "tables", "gobo"), "encoder_ns", spread(&times));
     record.push((name, "tables", "gobo"), "encoder_bytes", Ok(Spread::exact(bytes as f64)));
-    for (of, pattern, texts) in CONSTRAINTS {
-        of_constraint((name, of), &vocabulary, &Constraint::regex(pattern), texts, record)?;
+    for (of, constraint, texts) in constraints() {
+        of_constraint((name, of), &vocabulary, &constraint, texts, record)?;
     }
     Ok(())
 }
@@ -209,7 +243,7 @@ pub fn targets(record: &Record) -> Vec<String> {
         Target::AtMost(15.0),
     );
     let get = |name: &str, of: &str, who: &str, measure: &str| record.get((name, of, who), measure);
-    for (of, ..) in CONSTRAINTS {
+    for (of, ..) in constraints() {
         // What a compile takes beyond twice the plain one.
         let beyond = worst(&|name| {
             let compile = |who| get(name, of, who, "compile_ns").map(|of| of.p50);
@@ -219,7 +253,7 @@ pub fn targets(record: &Record) -> Vec<String> {
     }
     let object = get(BUILT_IN, "object", "canonical", "compile_ns").map(|of| of.p50 / 1e6);
     line("compile_object".into(), object, "ms", Target::AtMost(60.0));
-    for (of, ..) in CONSTRAINTS {
+    for (of, ..) in constraints() {
         let fill = |part: fn(&Spread) -> f64| {
             worst(&|name| get(name, of, "canonical", "fill_ns").map(|of| part(&of) / 1e3))
         };
