@@ -76,7 +76,7 @@ mod tests {
         let key = index_key(&VocabularyDigest::from([1; 32]), &ConstraintDigest::from([2; 32]));
         assert_eq!(key.to_string(), GOLDEN);
     }
-    const GOLDEN: &str = "f25bf7212c07bee0a2fb3bc12ad16af4a628814ccaa61f706a3505b024d3f234";
+    const GOLDEN: &str = "7f61eff23b54fbe2cd90eb8025afc8dd2b5b1c462c71c09f1b4f232bee88b9e5";
 
     #[test]
     fn moving_a_byte_between_fields_changes_the_digest() {

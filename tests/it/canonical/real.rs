@@ -141,10 +141,9 @@ impl<'a> Ways<'a> {
                 matcher.reset();
                 take(&mut matcher, &encode(text), &format!("{name}: {family}: {text}"));
             }
-            let (mut finished, mut judged) = (0, 0);
+            let mut judged = 0;
             for _ in 0..count {
                 let Some(tokens) = self.way(&mut matcher, 40) else { continue };
-                finished += 1;
                 // A vocabulary over bytes writes what is no text, where the constraint lets it.
                 let text = String::from_utf8(text_of(self.vocabulary, &tokens)).unwrap();
                 if is_judged(&text) {
@@ -152,7 +151,6 @@ impl<'a> Ways<'a> {
                     judged += 1;
                 }
             }
-            println!("{name}: {family}: {judged} of {finished} texts judged, of {count} ways");
             assert!(judged > 0, "{name}: {family}");
         }
     }
