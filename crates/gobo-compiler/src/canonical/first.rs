@@ -12,6 +12,7 @@
 //! **Cost.** What it takes to find the groups ([`super::tokens`]); then a look at each group for each change of what it leads to, and a test of neighbours for each
 //! token in groups that are not decided as a whole.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -33,6 +34,7 @@ pub(super) struct Group {
 }
 
 /// Which tokens of a group are live.
+#[derive(Clone)]
 pub(super) enum Live {
     All,
     /// These; none at first.
@@ -45,6 +47,8 @@ pub(super) struct Seeds<'s> {
     pub(super) states: Vec<bool>,
     /// Whether a token that leads to a state is live by what may be read next within its chunk, where that is known of bytes.
     pub(super) escapes: Option<&'s dyn Fn(u32, TokenId) -> bool>,
+    /// `[groups]`: tokens that are live already, if some are.
+    pub(super) known: Option<&'s [Live]>,
 }
 
 /// Live tokens.
@@ -178,18 +182,27 @@ impl First {
                 }
             }
         }
-        let mut live: Vec<Live> = self.groups.iter().map(|_| Live::Some(Vec::new())).collect();
+        let Seeds { states: mut is_sure, escapes, known } = seeds;
+        let mut live = match known {
+            None => vec![Live::Some(Vec::new()); self.groups.len()],
+            Some(known) => known.to_vec(),
+        };
         // Of each state the tokens that are live, counted, and a mark for each id.
         let mut counts = vec![0_u64; product.len()];
+        for (number, group) in self.groups.iter().enumerate() {
+            counts[group.from as usize] += self.live(&live, number).len() as u64;
+        }
+        for state in 1..product.len() {
+            is_sure[state] |= counts[product.marked[state] as usize] > 0;
+        }
         let mut is_known = vec![false; walk.vocabulary.len() as usize];
         let joined = Joined::new(walk)?;
-        let Seeds { states: mut is_sure, escapes } = seeds;
         let mut is_open = vec![false; product.len()];
         // States whose groups are live as a whole: nothing can be added.
         let mut is_done = vec![false; product.len()];
         let mut open: VecDeque<u32> = VecDeque::new();
         for at in 1..checked_u32(product.len()) {
-            is_open[at as usize] = is_sure[at as usize] || escapes.is_some();
+            is_open[at as usize] = is_sure[at as usize] || escapes.is_some() || known.is_some();
             open.extend(is_open[at as usize].then_some(at));
         }
         while let Some(to) = open.pop_front() {
@@ -240,7 +253,7 @@ impl First {
         asked: &Asked<'_>,
         live: &[Live],
         is_known: &mut [bool],
-        joined: &Joined,
+        joined: &Joined<'_>,
         walk: &Walk<'_>,
     ) -> Result<Vec<TokenId>, CompileError> {
         let Walk { encoder, budget, .. } = walk;
@@ -256,7 +269,7 @@ impl First {
             let mut lists = self.groups_of(next).flat_map(|number| self.live(live, number));
             // More can follow than it joins, or some token that it does not join is found.
             let is_live = escapes.is_some_and(|escapes| escapes(group.to, id))
-                || joined.by(encoder, id) < follow
+                || joined.by(id) < follow
                 || lists.any(|&follows| {
                     tests += 1;
                     !encoder.merges.joins(id, follows)
@@ -285,27 +298,35 @@ struct Asked<'a> {
 }
 
 /// How many tokens each joins.
-struct Joined {
+struct Joined<'a> {
+    encoder: &'a Encoder<'a>,
     /// `[cuts + 1]`: the tokens in all cuts before.
     before: Vec<u64>,
+    /// `[ids]`, once asked for.
+    known: RefCell<Vec<Option<u64>>>,
 }
 
-impl Joined {
-    fn new(walk: &Walk<'_>) -> Result<Self, CompileError> {
+impl<'a> Joined<'a> {
+    fn new(walk: &Walk<'a>) -> Result<Self, CompileError> {
         let cuts = walk.encoder.merges.cuts();
+        let ids = walk.vocabulary.len() as usize;
         walk.budget.charge_steps(PHASE, cuts.len() as u64 / 8)?;
-        walk.budget.charge_bytes(PHASE, cuts.len() as u64 * 8)?;
+        walk.budget.charge_bytes(PHASE, (cuts.len() * 8 + ids * 16) as u64)?;
         let mut sum = 0;
         let mut before = vec![0];
         before.extend(cuts.iter().map(|cut| {
             sum += u64::from(cut.to.saturating_sub(cut.from));
             sum
         }));
-        Ok(Self { before })
+        Ok(Self { encoder: walk.encoder, before, known: RefCell::new(vec![None; ids]) })
     }
 
-    /// How many tokens `id` joins, or more, where cuts overlap. O(parts × log cuts), and some have a hundred thousand cuts.
-    fn by(&self, encoder: &Encoder<'_>, id: TokenId) -> u64 {
-        encoder.merges.cut_ranges_after(id).map(|of| self.before[of.end] - self.before[of.start]).sum()
+    /// How many tokens `id` joins, or more, where cuts overlap. O(parts × log cuts) at first, and some have a hundred thousand cuts.
+    fn by(&self, id: TokenId) -> u64 {
+        let count = || {
+            let ranges = self.encoder.merges.cut_ranges_after(id);
+            ranges.map(|of| self.before[of.end] - self.before[of.start]).sum()
+        };
+        *self.known.borrow_mut()[id as usize].get_or_insert_with(count)
     }
 }

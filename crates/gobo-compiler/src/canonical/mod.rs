@@ -173,7 +173,7 @@ fn canonical<'v>(
     let rules = Rules { dfa, calls: &calls };
     let walk = Walk { rules, product: &product, encoder, vocabulary, budget };
     let mut first = Tokens::reached(&walk, &mut Stacks::default())?.first;
-    first.live = first.settle(&walk, Seeds { states: product.ends.clone(), escapes: None })?;
+    first.live = first.settle(&walk, Seeds { states: product.ends.clone(), escapes: None, known: None })?;
     if let Some(word) = first.stuck_word(&walk, |id| vocabulary.bytes(id).to_vec())? {
         return Err(stuck(vocabulary, &word));
     }

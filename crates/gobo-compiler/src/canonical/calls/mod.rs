@@ -67,8 +67,8 @@ pub(super) fn canonical<'v>(
     let mut stacks = Stacks::default();
     let mut tokens = Tokens::of(&walk, &mut stacks, &borders)?;
     let sure = Sure::new(&walk, rules, vocabulary, &bottom, &links, &texts)?;
-    let maybe = sure.settle_open(&walk, &links, &tokens)?;
     tokens.first.live = sure.settle(&walk, &tokens)?;
+    let maybe = sure.settle_open(&walk, &links, &tokens)?;
     if let Some(word) = stuck_word(&walk, &rules, vocabulary, &mut stacks, &tokens, &borders)? {
         return Err(stuck(vocabulary, &word));
     }

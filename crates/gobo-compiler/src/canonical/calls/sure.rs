@@ -100,10 +100,10 @@ impl<'a> Sure<'a> {
     /// The tokens of each group that are sure.
     pub(super) fn settle(&self, walk: &Walk<'_>, tokens: &Tokens) -> Result<Vec<Live>, CompileError> {
         let escapes = |state: u32, id: TokenId| self.escapes(state, id);
-        tokens.first.settle(walk, Seeds { states: self.states.clone(), escapes: Some(&escapes) })
+        tokens.first.settle(walk, Seeds { states: self.states.clone(), escapes: Some(&escapes), known: None })
     }
 
-    /// The tokens of each group that may be live.
+    /// The tokens of each group that may be live, once those that are sure are known.
     pub(super) fn settle_open(
         &self,
         walk: &Walk<'_>,
@@ -121,7 +121,8 @@ impl<'a> Sure<'a> {
                 || may_leave(marked)
         };
         let states = (0..product.len()).map(|state| state != DEAD as usize && may_be(state)).collect();
-        tokens.first.settle(walk, Seeds { states, escapes: None })
+        let known = Some(tokens.first.live.as_slice());
+        tokens.first.settle(walk, Seeds { states, escapes: None, known })
     }
 }
 
@@ -131,13 +132,15 @@ struct FirstBytes<'a> {
     /// `[cuts]`: those of all cuts of its part up to there, by their number.
     up_to: Vec<u32>,
     sets: Vec<ByteSet>,
+    /// `[ids]`, once asked for.
+    known: RefCell<Vec<Option<ByteSet>>>,
 }
 
 impl<'a> FirstBytes<'a> {
     fn new(walk: &'a Walk<'a>, vocabulary: &Vocabulary) -> Result<Self, CompileError> {
         let merges = &walk.encoder.merges;
         let cuts = merges.cuts();
-        charge(walk.budget, cuts.len())?;
+        charge(walk.budget, cuts.len(), vocabulary.len())?;
         let mut known: HashMap<ByteSet, u32> = HashMap::new();
         let mut sets = Vec::new();
         let mut up_to = vec![0; cuts.len()];
@@ -158,10 +161,15 @@ impl<'a> FirstBytes<'a> {
                 });
             }
         }
-        Ok(Self { encoder: walk.encoder, up_to, sets })
+        let known = RefCell::new(vec![None; vocabulary.len() as usize]);
+        Ok(Self { encoder: walk.encoder, up_to, sets, known })
     }
 
     fn by(&self, id: TokenId) -> ByteSet {
+        *self.known.borrow_mut()[id as usize].get_or_insert_with(|| self.find(id))
+    }
+
+    fn find(&self, id: TokenId) -> ByteSet {
         if self.encoder.merges.is_whole(id) {
             return all_bytes();
         }
@@ -177,7 +185,7 @@ fn all_bytes() -> ByteSet {
     (0..=u8::MAX).collect()
 }
 
-fn charge(budget: &Budget, cuts: usize) -> Result<(), CompileError> {
+fn charge(budget: &Budget, cuts: usize, ids: u32) -> Result<(), CompileError> {
     budget.charge_steps(PHASE, cuts as u64 / 4)?;
-    budget.charge_bytes(PHASE, cuts as u64 * 4)
+    budget.charge_bytes(PHASE, cuts as u64 * 4 + u64::from(ids) * size_of::<Option<ByteSet>>() as u64)
 }
