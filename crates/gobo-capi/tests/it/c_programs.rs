@@ -110,6 +110,8 @@ pub(crate) fn build(
 pub(crate) fn run(program: &Path, fixture: &Fixture, arguments: &[&str], input: &[u8]) -> Output {
     let mut command = Command::new(program);
     command.arg(fixture.root()).arg(NAME.to_str().unwrap()).args(arguments);
+    // Where tests run, other folders may have a library that was built before.
+    command.env("LD_LIBRARY_PATH", libraries());
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
