@@ -324,7 +324,7 @@ impl Matcher {
         (*now, *all) = (next, frames);
         if all.are_many() {
             let readings = history.iter_mut().chain([now, beginning]);
-            all.keep(readings.flat_map(Readings::all_mut));
+            all.keep(readings.flat_map(Readings::all_mut).map(|of| &mut of.frame));
         }
     }
 

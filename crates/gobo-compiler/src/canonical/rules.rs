@@ -5,7 +5,7 @@ use gobo_artifact::layout::{Chunks, NO_CHUNK, Trie};
 use gobo_automata::{Calls, Dfa, ExitId, ReturnId, StateId};
 use gobo_types::{Budget, CompileError, DenseId as _, TokenId, dense_id};
 
-use super::walk::PHASE;
+pub(super) const PHASE: &str = "walking the vocabulary in canonical form";
 
 dense_id! {
     /// What has been called and not returned from, above what was there before.

@@ -5,9 +5,8 @@ use gobo_artifact::layout::Encoder;
 use gobo_types::Budget;
 
 use super::product::Product;
+pub(super) use super::rules::PHASE;
 use super::rules::Rules;
-
-pub(super) const PHASE: &str = "walking the vocabulary in canonical form";
 
 /// What is walked.
 pub(super) struct Walk<'a> {

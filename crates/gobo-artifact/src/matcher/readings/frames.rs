@@ -5,7 +5,6 @@
 
 use std::collections::HashMap;
 
-use super::{Reading, Readings};
 use crate::layout::index::calls::{CallTables, NO_SUFFIXES};
 use crate::layout::{DEAD, Row};
 use crate::matcher::error::MatcherError;
@@ -174,13 +173,13 @@ impl Frames {
         self.all.len() >= self.many
     }
 
-    /// Forgets the frames that no reading stands on. O(frames + readings).
+    /// Forgets all frames that are not on one of some stacks, whose numbers change. O(frames + stacks).
     #[cold]
-    pub(crate) fn keep<'r>(&mut self, readings: impl Iterator<Item = &'r mut Reading>) {
+    pub(crate) fn keep<'r>(&mut self, stacks: impl Iterator<Item = &'r mut u32>) {
         let old = std::mem::take(self);
         let mut fresh: HashMap<u32, u32> = HashMap::new();
-        for reading in readings {
-            reading.frame = self.take(&old, reading.frame, &mut fresh);
+        for frame in stacks {
+            *frame = self.take(&old, *frame, &mut fresh);
         }
         self.many = MANY.max(self.all.len() * 2);
     }
@@ -200,9 +199,4 @@ impl Frames {
         }
         below
     }
-}
-
-/// Frames of the deepest stack of readings, without that to which the whole text returns. O(readings).
-pub(crate) fn depth_of(readings: &Readings, frames: &Frames) -> u32 {
-    readings.all().iter().map(|of| frames.depth(of.frame).saturating_sub(1)).max().unwrap_or(0)
 }

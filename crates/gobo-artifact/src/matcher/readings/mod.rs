@@ -15,7 +15,7 @@ mod healing;
 
 use gobo_types::TokenId;
 
-pub(super) use self::frames::{Frames, depth_of};
+pub(super) use self::frames::Frames;
 pub(super) use self::healing::{Healing, MAX_HEALED, is_place};
 
 use crate::layout::{DEAD, Encoder, MAX_READINGS, NO_TOKEN, Row, WORD_ENDS};
@@ -383,4 +383,9 @@ impl Reading {
     fn can_end(&self) -> bool {
         self.word & WORD_ENDS == 0
     }
+}
+
+/// Frames of the deepest stack of readings, without that to which the whole text returns. O(readings).
+pub(super) fn depth_of(readings: &Readings, frames: &Frames) -> u32 {
+    readings.all().iter().map(|of| frames.depth(of.frame).saturating_sub(1)).max().unwrap_or(0)
 }

@@ -27,11 +27,11 @@ use self::sets::{SetId, Sets};
 use self::sure::Sure;
 use self::texts::Texts;
 use super::first::List;
+use super::parts::{Canonical, Rows, relative, stuck};
 use super::product::{Bottom, DEAD, Product};
 use super::rules::{Rules, Stacks, Way};
 use super::tokens::Tokens;
 use super::walk::{PHASE, Walk};
-use super::{Canonical, Rows, relative, stuck};
 
 /// Why an automaton has no canonical index, if it has none.
 pub(super) fn unsupported(calls: &Calls) -> Option<&'static str> {
