@@ -1,13 +1,15 @@
 //! Rules that call themselves, with random merges across the ends of rules: masks against the encodings of all texts up to a length.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use gobo_artifact::{Matcher, MatcherError, Vocabulary};
-use gobo_types::{CompileError, Constraint, TokenId, Tokenization};
+use gobo_types::{CompileError, CompileLimits, Constraint, TokenId, Tokenization};
 use tokenizers::Tokenizer;
 
 use super::small::{both, encode, text, tokenizer};
 use super::{Random, mask, matcher, matcher_of, text_of};
+use crate::subject::compile_within;
 
 /// Part of a text of a rule.
 #[derive(Debug, Clone, Copy)]
@@ -354,4 +356,65 @@ fn masks_of_nested_rules_behind_prompts_are_those_of_the_encodings_of_both() {
         }
     }
     assert!(judged.iter().all(|&judged| judged > 10 * cases), "{judged:?} {refused}");
+}
+
+/// The same bytes each time: hash tables have another order in each compile.
+#[test]
+fn nested_indices_have_the_same_bytes_each_time() {
+    let mut random = Random(14);
+    let mut compared = 0;
+    for _ in 0..60 {
+        let Some((json, rules, _)) = case(&mut random) else { continue };
+        let (vocabulary, _) = both(&json);
+        let constraint = Constraint::gbnf(gbnf(&rules), "root").cut(Tokenization::CanonicalStrict);
+        let compile = || compile_within(&vocabulary, &constraint, 1, CompileLimits::default());
+        let Ok(first) = compile() else { continue };
+        assert!((0..4).all(|_| compile().unwrap() == first), "{}", gbnf(&rules));
+        compared += 1;
+    }
+    assert!(compared > 20, "{compared}");
+}
+
+/// Stacks have the limit that they have under other indices, and frames that nothing goes back to are dropped without a change of any mask.
+#[test]
+fn stacks_are_bounded_and_dropped_unseen() {
+    let (vocabulary, _) = both(&tokenizer(&mut Random(15), 0));
+    let nested = Constraint::gbnf("root ::= \"a\" root? \".\" | \"b\" root? \"1\"", "root");
+    let of_all = matcher(&vocabulary, nested).unwrap();
+    let (index, binding) = (Arc::clone(of_all.index()), of_all.binding().clone());
+    let limited = Matcher::with_limits(index, Arc::clone(&vocabulary), &binding, 4, 3).unwrap();
+    let (open, close) = (b"a".repeat(4), b".".repeat(4));
+    let mut matcher = limited.clone();
+    matcher.advance_bytes(&open).unwrap();
+    assert_eq!(matcher.stack_depth(), 3);
+    matcher.advance_bytes(b"a").unwrap();
+    let past = MatcherError::StackDepth { limit: 3, frames: 4 };
+    let mut words = vec![0; matcher.mask_words()];
+    assert_eq!(matcher.fill(&mut words), Err(past.clone()));
+    assert_eq!(matcher.advance_bytes(b"."), Err(past.clone()));
+    matcher.rollback(1).unwrap();
+    matcher.advance_bytes(&close).unwrap();
+    assert!(matcher.is_complete());
+    let mut matcher = limited;
+    assert_eq!(matcher.advance_bytes(&b"a".repeat(100_000)), Err(past));
+
+    // Texts of two letters have many stacks, more than are kept.
+    let mut matcher = of_all;
+    let mut random = Random(16);
+    for _ in 0..40 {
+        matcher.reset();
+        let opened: Vec<u8> = (0..400).map(|_| *random.of(b"ab")).collect();
+        for letter in &opened {
+            matcher.advance_bytes(&[*letter]).unwrap();
+        }
+        for letter in opened.iter().rev() {
+            let other = if *letter == b'a' { b"1" } else { b"." };
+            assert!(matcher.advance_bytes(other).is_err());
+            matcher.advance_bytes(if *letter == b'a' { b"." } else { b"1" }).unwrap();
+        }
+        assert!(matcher.is_complete());
+        matcher.rollback(200).unwrap();
+        // The rule that ended last is left when the next byte comes.
+        assert_eq!(matcher.stack_depth(), 200);
+    }
 }

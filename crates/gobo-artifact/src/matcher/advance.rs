@@ -10,7 +10,7 @@ use crate::matcher::configurations::{Configurations, Stuck};
 use crate::matcher::edges::advance_edges;
 use crate::matcher::error::MatcherError;
 use crate::matcher::places::{ENDED, FIRST_APART, Spelled};
-use crate::matcher::readings::{Frames, Readings, depth_of};
+use crate::matcher::readings::{Frames, Readings};
 use crate::matcher::{Canonical, Matcher};
 use crate::read::index::Index;
 use crate::read::vocabulary::Vocabulary;
@@ -136,7 +136,6 @@ impl Matcher {
                 self.remember();
                 return Ok(());
             }
-            self.check_depth(&canonical.now, &canonical.frames)?;
             let mut frames = canonical.frames.clone();
             let next = canonical.now.after_bytes(&self.tables()?, &mut frames, bytes)?;
             self.remember();
@@ -328,19 +327,6 @@ impl Matcher {
         }
     }
 
-    /// Whether the stacks of a text are within their limit.
-    ///
-    /// # Errors
-    /// [`MatcherError::StackDepth`].
-    #[inline]
-    pub(super) fn check_depth(&self, readings: &Readings, frames: &Frames) -> Result<(), MatcherError> {
-        let limit = self.canonical.as_ref().map_or(0, |canonical| canonical.max_depth);
-        match depth_of(readings, frames) {
-            depth if depth > limit => Err(MatcherError::StackDepth { limit, frames: depth }),
-            _ => Ok(()),
-        }
-    }
-
     /// The readings after a token, and the place.
     pub(super) fn after_canonical(
         &self,
@@ -356,7 +342,7 @@ impl Matcher {
             let is_complete = readings.are_complete(&self.index, frames);
             return if is_complete { Ok((*readings, ENDED)) } else { Err(MatcherError::Refused { id }) };
         }
-        self.check_depth(readings, frames)?;
+        readings.check_depth(frames)?;
         Ok((readings.after(&self.tables()?, frames, id)?, state))
     }
 

@@ -235,7 +235,7 @@ impl Matcher {
         (readings, frames): (&Readings, &Frames),
         words: &mut [u32],
     ) -> Result<bool, MatcherError> {
-        self.check_depth(readings, frames)?;
+        readings.check_depth(frames)?;
         readings.fill(&self.tables()?, frames, words)
     }
 }

@@ -40,7 +40,7 @@ pub use self::drafts::{Chain, DraftTree};
 pub use self::error::{BatchError, DraftError, MatcherError};
 pub use self::fill::Fill;
 use self::places::{ENDED, FIRST_APART, Prefix};
-use self::readings::{Frames, Healing, Reading, Readings, Tables, depth_of};
+use self::readings::{Frames, Healing, Reading, Readings, Tables};
 use crate::layout::index::root::IndexClass;
 use crate::layout::{DEAD, Row};
 use crate::read::index::Index;
@@ -117,17 +117,8 @@ struct Canonical {
     healing: Option<Arc<Healing>>,
     /// How many tokens of a prompt were taken back.
     taken_back: usize,
-    /// Most frames of a stack.
-    max_depth: u32,
     /// Before the last tokens: a ring beside that of the states.
     history: Box<[Readings]>,
-}
-
-impl Canonical {
-    /// Frames of the deepest stack, without that to which the whole text returns. O(readings).
-    fn depth(&self) -> u32 {
-        depth_of(&self.now, &self.frames)
-    }
 }
 
 /// A place of a text.
@@ -244,7 +235,7 @@ impl Matcher {
                 if expected.0 != found {
                     return Err(MatcherError::OtherEncoder { expected, found: Digest(found) });
                 }
-                let (frames, frame) = Frames::at_start(&index);
+                let (frames, frame) = Frames::at_start(&index, max_stack_depth);
                 let now = Readings::at_start(&index, frame);
                 let history = vec![now; max_rollback].into_boxed_slice();
                 Some(Box::new(Canonical {
@@ -253,7 +244,6 @@ impl Matcher {
                     beginning: now,
                     healing: None,
                     taken_back: 0,
-                    max_depth: max_stack_depth,
                     history,
                 }))
             }
@@ -381,7 +371,7 @@ impl Matcher {
     pub fn stack_depth(&self) -> u32 {
         match (&self.configurations, &self.canonical) {
             (Some(all), _) => all.depth(),
-            (None, Some(canonical)) => canonical.depth(),
+            (None, Some(canonical)) => canonical.now.depth(&canonical.frames),
             (None, None) => 0,
         }
     }

@@ -58,7 +58,8 @@ impl Matcher {
         if bytes.len() > MAX_HEALED {
             return Err(MatcherError::PrefixLength { given: bytes.len(), limit: MAX_HEALED });
         }
-        let (mut frames, frame) = Frames::at_start(&self.index);
+        let max_depth = self.canonical.as_ref().map_or(0, |canonical| canonical.frames.max_depth());
+        let (mut frames, frame) = Frames::at_start(&self.index, max_depth);
         let tables = Tables { healing: None, ..self.tables()? };
         let (healing, beginning) = if bytes.is_empty() {
             (None, behind.in_text(&tables, frame))

@@ -5,6 +5,7 @@
 use gobo_types::{COMPILER_EPOCH, RestoreError, Tokenization, canonical_index_key, index_key};
 
 use crate::layout::error::ArtifactError;
+use crate::layout::index::root::IndexClass;
 use crate::layout::index::row::{self, RowEntry};
 use crate::layout::index::states::{DEAD, NO_ROW};
 use crate::layout::section as kinds;
@@ -83,6 +84,17 @@ impl Index {
             calls.verify(&self.root).map_err(|what| self.artifact.meaning(what))?;
             let counted = self.lengths().map_or(Ok(()), |all| all.verify(&self.root, named));
             counted.map_err(|what| self.artifact.meaning(what))?;
+            // A reading has one stack, and each stack a bottom.
+            if self.encoder_digest().is_some()
+                && (self.class() != IndexClass::Deterministic
+                    || named == 0
+                    || self.lengths().is_some()
+                    || !calls.are_single())
+            {
+                return Err(self
+                    .artifact
+                    .meaning("a canonical index has calls that are read in several ways"));
+            }
         }
         let edges = self.tokens().map_or(Ok(()), |tokens| tokens.verify(&self.root));
         edges.map_err(|what| self.artifact.meaning(what))?;

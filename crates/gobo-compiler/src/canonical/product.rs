@@ -133,6 +133,8 @@ impl Product {
             marked.push(of(&mut pairs, (state, chunks.marked(chunk))));
             match (bottom, &dfa.calls) {
                 (Some(bottom), Some(calls)) => {
+                    let ways = calls.push_transitions(state).len() + calls.stack_tops(state).len();
+                    budget.charge_steps(PHASE, ways as u64)?;
                     for push in calls.push_transitions(state) {
                         of(&mut pairs, (push.entry, chunk));
                     }

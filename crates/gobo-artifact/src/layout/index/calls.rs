@@ -226,6 +226,15 @@ impl<'a> CallTables<'a> {
         &pairs[..pairs.iter().position(is_another).unwrap_or(pairs.len())]
     }
 
+    /// Whether each suffix set goes on in one way at most at each return class. O(pairs).
+    pub(crate) fn are_single(&self) -> bool {
+        let is_single = |set: &[u32]| {
+            let pairs = &self.pairs[set[0] as usize..set[1] as usize];
+            pairs.is_sorted_by(|a, b| a.class < b.class)
+        };
+        self.pair_starts.windows(2).all(is_single)
+    }
+
     /// Checks that every number names something that is there. O(tables).
     pub(crate) fn verify(&self, root: &IndexRoot) -> Result<(), &'static str> {
         let is_ascending = |starts: &[u32], len: usize| {

@@ -33,12 +33,14 @@ pub(crate) struct Frames {
     known: HashMap<Frame, u32>,
     /// Frames at which those that are needed are looked for.
     many: usize,
+    /// Most frames of a stack.
+    max_depth: u32,
 }
 
 impl Frames {
     /// The stack at the beginning of a text: that to which the whole text returns, under an index with calls.
-    pub(crate) fn at_start(index: &Index) -> (Self, u32) {
-        let mut frames = Self { many: MANY, ..Self::default() };
+    pub(crate) fn at_start(index: &Index, max_depth: u32) -> (Self, u32) {
+        let mut frames = Self { many: MANY, max_depth, ..Self::default() };
         let bottom = index.calls().and_then(|calls| u32::try_from(calls.return_count()).ok()?.checked_sub(1));
         let start = bottom.map_or(BOTTOM, |top| frames.push(top, BOTTOM));
         (frames, start)
@@ -57,6 +59,11 @@ impl Frames {
 
     fn get(&self, frame: u32) -> Option<Frame> {
         self.all.get(frame as usize).map(|of| of.0)
+    }
+
+    /// Most frames of a stack. O(1).
+    pub(crate) fn max_depth(&self) -> u32 {
+        self.max_depth
     }
 
     /// Frames on a stack, the one at the bottom among them. O(1).
@@ -176,7 +183,8 @@ impl Frames {
     /// Forgets all frames that are not on one of some stacks, whose numbers change. O(frames + stacks).
     #[cold]
     pub(crate) fn keep<'r>(&mut self, stacks: impl Iterator<Item = &'r mut u32>) {
-        let old = std::mem::take(self);
+        let empty = Self { max_depth: self.max_depth, ..Self::default() };
+        let old = std::mem::replace(self, empty);
         let mut fresh: HashMap<u32, u32> = HashMap::new();
         for frame in stacks {
             *frame = self.take(&old, *frame, &mut fresh);

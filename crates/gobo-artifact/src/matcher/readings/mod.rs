@@ -128,6 +128,21 @@ impl Readings {
         &self.all[..self.len]
     }
 
+    /// Frames of the deepest stack, without that to which the whole text returns. O(readings).
+    pub(super) fn depth(&self, frames: &Frames) -> u32 {
+        self.all().iter().map(|of| frames.depth(of.frame).saturating_sub(1)).max().unwrap_or(0)
+    }
+
+    /// # Errors
+    /// [`MatcherError::StackDepth`] where a stack is past its limit.
+    #[inline]
+    pub(super) fn check_depth(&self, frames: &Frames) -> Result<(), MatcherError> {
+        match (self.depth(frames), frames.max_depth()) {
+            (frames, limit) if frames > limit => Err(MatcherError::StackDepth { limit, frames }),
+            _ => Ok(()),
+        }
+    }
+
     pub(super) fn all_mut(&mut self) -> &mut [Reading] {
         &mut self.all[..self.len]
     }
@@ -222,7 +237,7 @@ impl Readings {
     /// readings × tokens that begin alike).
     ///
     /// # Errors
-    /// [`MatcherError::RefusedByte`] with the first byte behind which no token leads on; [`MatcherError::Readings`].
+    /// [`MatcherError::RefusedByte`] with the first byte behind which no token leads on; [`MatcherError::Readings`]; [`MatcherError::StackDepth`].
     pub(super) fn after_bytes(
         &self,
         tables: &Tables<'_>,
@@ -236,6 +251,7 @@ impl Readings {
             for reading in std::mem::take(&mut at[from]) {
                 let mut readings = Self::none();
                 readings.add(reading);
+                readings.check_depth(frames)?;
                 for (length, ids) in tables.vocabulary.trie().prefixes(&bytes[from..]) {
                     for next in ids.iter().filter_map(|&id| readings.after(tables, frames, id).ok()) {
                         furthest = furthest.max(from + length);
@@ -383,9 +399,4 @@ impl Reading {
     fn can_end(&self) -> bool {
         self.word & WORD_ENDS == 0
     }
-}
-
-/// Frames of the deepest stack of readings, without that to which the whole text returns. O(readings).
-pub(super) fn depth_of(readings: &Readings, frames: &Frames) -> u32 {
-    readings.all().iter().map(|of| frames.depth(of.frame).saturating_sub(1)).max().unwrap_or(0)
 }

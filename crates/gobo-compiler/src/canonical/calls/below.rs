@@ -94,19 +94,16 @@ pub(super) struct Below<'a> {
     pub(super) live: HashMap<u32, Vec<TokenId>>,
 }
 
-/// What unknowns are found from.
-pub(super) struct Given<'a> {
-    pub(super) walk: &'a Walk<'a>,
-    pub(super) links: &'a Links,
-    pub(super) tokens: &'a Tokens,
-    pub(super) sure: &'a Sure<'a>,
-    /// The tokens of each group that may be live.
-    pub(super) maybe: &'a [Live],
-}
-
 impl<'a> Below<'a> {
-    pub(super) fn new(given: &Given<'a>, stacks: Stacks) -> Self {
-        let &Given { walk, links, tokens, sure, maybe } = given;
+    /// `maybe`: the tokens of each group that may be live.
+    pub(super) fn new(
+        walk: &'a Walk<'a>,
+        links: &'a Links,
+        tokens: &'a Tokens,
+        sure: &'a Sure<'a>,
+        maybe: &'a [Live],
+        stacks: Stacks,
+    ) -> Self {
         Self {
             walk,
             links,

@@ -21,7 +21,7 @@ use gobo_artifact::write::{CallParts, ReturnPart, RowEncoder};
 use gobo_automata::{Calls, Dfa, PushTransition, ReturnId, StateId};
 use gobo_types::{Budget, CompileError, DenseId, Tokenization, checked_u32};
 
-use self::below::{Below, Given};
+use self::below::Below;
 use self::links::{Links, PairExit};
 use self::sets::{SetId, Sets};
 use self::sure::Sure;
@@ -66,14 +66,13 @@ pub(super) fn canonical<'v>(
     let borders = borders(&product, &bottom, &links, &texts);
     let mut stacks = Stacks::default();
     let mut tokens = Tokens::of(&walk, &mut stacks, &borders)?;
-    let sure = Sure::new(&walk, rules, vocabulary, &bottom, &links, &texts)?;
-    tokens.first.live = sure.settle(&walk, &tokens)?;
-    let maybe = sure.settle_open(&walk, &links, &tokens)?;
-    if let Some(word) = stuck_word(&walk, &rules, vocabulary, &mut stacks, &tokens, &borders)? {
+    let sure = Sure::new(&walk, &bottom, &links, &texts)?;
+    tokens.first.live = sure.settle(&tokens)?;
+    let maybe = sure.settle_open(&links, &tokens)?;
+    if let Some(word) = stuck_word(&walk, &mut stacks, &tokens, &borders)? {
         return Err(stuck(vocabulary, &word));
     }
-    let given = Given { walk: &walk, links: &links, tokens: &tokens, sure: &sure, maybe: &maybe };
-    let mut below = Below::new(&given, stacks);
+    let mut below = Below::new(&walk, &links, &tokens, &sure, &maybe, stacks);
     let sets = Sets::new(&mut below, &borders)?;
     let more = below.live;
     let mut rows =
@@ -216,19 +215,20 @@ fn call_parts(
 /// The first word behind which a chunk would have to end, or might have to: as [`First::stuck_word`](super::first::First::stuck_word). O(borders × words × their tokens).
 fn stuck_word(
     walk: &Walk<'_>,
-    rules: &Rules<'_>,
-    vocabulary: &Vocabulary,
     stacks: &mut Stacks,
     tokens: &Tokens,
     borders: &[u32],
 ) -> Result<Option<Vec<u32>>, CompileError> {
-    let Walk { product, encoder, budget, .. } = walk;
-    let spellings = encoder.words.spellings();
+    let Walk { rules, product, encoder, vocabulary, budget } = walk;
+    let with_bytes = |spelling: Vec<u32>| {
+        let bytes: Vec<u8> = spelling.iter().flat_map(|&id| vocabulary.bytes(id)).copied().collect();
+        (spelling, bytes)
+    };
+    let spellings: Vec<(Vec<u32>, Vec<u8>)> = encoder.words.spellings().into_iter().map(with_bytes).collect();
     let begins = |border: &&u32| encoder.chunks.begins(product.pairs[**border as usize].1);
     for &border in borders.iter().filter(begins).filter(|_| !spellings.is_empty()) {
         let (state, chunk) = product.pairs[border as usize];
-        for spelling in &spellings {
-            let bytes: Vec<u8> = spelling.iter().flat_map(|&id| vocabulary.bytes(id)).copied().collect();
+        for (spelling, bytes) in &spellings {
             let mut at_end = chunk;
             for (number, &id) in spelling.iter().enumerate() {
                 let begin = if number == 0 { at_end } else { encoder.chunks.within(at_end) };
@@ -243,7 +243,7 @@ fn stuck_word(
                 next != DEAD
                     && tokens.first.tokens_of(next).any(|follows| !encoder.merges.joins(last, follows))
             };
-            let ends = ends(rules, stacks, state, &bytes);
+            let ends = ends(rules, stacks, state, bytes);
             budget.charge_steps(PHASE, 1 + bytes.len() as u64 + ends.len() as u64)?;
             let goes_on = ends.iter().all(goes_on);
             if !goes_on {

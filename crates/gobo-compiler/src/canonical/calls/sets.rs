@@ -199,6 +199,7 @@ impl Sets {
             if surely.len() >= maybe.len() {
                 continue;
             }
+            below.walk.budget.charge_steps(PHASE, maybe.len() as u64)?;
             let is_sure: HashSet<TokenId> = surely.iter().copied().collect();
             for &token in maybe.iter().filter(|id| !is_sure.contains(id)) {
                 match below.fate(group.to, token, group.stack)? {

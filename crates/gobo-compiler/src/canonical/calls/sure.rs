@@ -8,21 +8,19 @@
 use std::cell::RefCell;
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_artifact::Vocabulary;
+use gobo_artifact::layout::Encoder;
 use gobo_types::{Budget, ByteSet, CompileError, TokenId};
 
 use super::links::Links;
 use super::texts::Texts;
 use crate::canonical::first::{Live, Seeds};
-use crate::canonical::product::{Bottom, DEAD, Product};
-use crate::canonical::rules::Rules;
+use crate::canonical::product::{Bottom, DEAD};
 use crate::canonical::tokens::Tokens;
 use crate::canonical::walk::{PHASE, Walk};
 
 /// See the [module](self).
 pub(super) struct Sure<'a> {
-    rules: Rules<'a>,
-    product: &'a Product,
+    walk: &'a Walk<'a>,
     texts: &'a Texts,
     joined: FirstBytes<'a>,
     /// `[states]`: all tokens that lead there are live.
@@ -34,8 +32,6 @@ pub(super) struct Sure<'a> {
 impl<'a> Sure<'a> {
     pub(super) fn new(
         walk: &'a Walk<'a>,
-        rules: Rules<'a>,
-        vocabulary: &'a Vocabulary,
         bottom: &Bottom,
         links: &Links,
         texts: &'a Texts,
@@ -66,8 +62,8 @@ impl<'a> Sure<'a> {
             }
         }
         states[DEAD as usize] = false;
-        let joined = FirstBytes::new(walk, vocabulary)?;
-        Ok(Self { rules, product, texts, joined, states, open_bytes: RefCell::default() })
+        let joined = FirstBytes::new(walk)?;
+        Ok(Self { walk, texts, joined, states, open_bytes: RefCell::default() })
     }
 
     /// Whether a token that leads to a state is live by a byte that can be read within its chunk.
@@ -79,16 +75,17 @@ impl<'a> Sure<'a> {
 
     fn open_bytes(&self, state: u32) -> ByteSet {
         let mut open = ByteSet::default();
-        let next = self.product.within[state as usize];
+        let Walk { product, rules, .. } = self.walk;
+        let next = product.within[state as usize];
         if next == DEAD {
             return open;
         }
-        let (of, chunk) = self.product.pairs[next as usize];
-        let entries = self.rules.calls.push_transitions(of).iter();
-        let entries = entries.map(|push| self.product.state_of((push.entry, chunk)));
+        let (of, chunk) = product.pairs[next as usize];
+        let entries = rules.calls.push_transitions(of).iter();
+        let entries = entries.map(|push| product.state_of((push.entry, chunk)));
         for from in std::iter::once(next).chain(entries).filter(|&from| from != DEAD) {
             for byte in 0..=u8::MAX {
-                let to = self.product.next(from, byte);
+                let to = product.next(from, byte);
                 if to != DEAD && self.texts.is_open[to as usize] {
                     open.insert(byte);
                 }
@@ -98,19 +95,16 @@ impl<'a> Sure<'a> {
     }
 
     /// The tokens of each group that are sure.
-    pub(super) fn settle(&self, walk: &Walk<'_>, tokens: &Tokens) -> Result<Vec<Live>, CompileError> {
+    pub(super) fn settle(&self, tokens: &Tokens) -> Result<Vec<Live>, CompileError> {
         let escapes = |state: u32, id: TokenId| self.escapes(state, id);
-        tokens.first.settle(walk, Seeds { states: self.states.clone(), escapes: Some(&escapes), known: None })
+        tokens
+            .first
+            .settle(self.walk, Seeds { states: self.states.clone(), escapes: Some(&escapes), known: None })
     }
 
     /// The tokens of each group that may be live, once those that are sure are known.
-    pub(super) fn settle_open(
-        &self,
-        walk: &Walk<'_>,
-        links: &Links,
-        tokens: &Tokens,
-    ) -> Result<Vec<Live>, CompileError> {
-        let product = self.product;
+    pub(super) fn settle_open(&self, links: &Links, tokens: &Tokens) -> Result<Vec<Live>, CompileError> {
+        let product = self.walk.product;
         let may_leave = |state: u32| state != DEAD && tokens.leaving(state).next().is_some();
         let may_be = |state: usize| {
             let [within, marked] = product.borders(u32::try_from(state).unwrap_or(DEAD));
@@ -122,13 +116,13 @@ impl<'a> Sure<'a> {
         };
         let states = (0..product.len()).map(|state| state != DEAD as usize && may_be(state)).collect();
         let known = Some(tokens.first.live.as_slice());
-        tokens.first.settle(walk, Seeds { states, escapes: None, known })
+        tokens.first.settle(self.walk, Seeds { states, escapes: None, known })
     }
 }
 
 /// The first bytes of the tokens that each token joins. All tokens of a cut begin alike.
 struct FirstBytes<'a> {
-    encoder: &'a gobo_artifact::layout::Encoder<'a>,
+    encoder: &'a Encoder<'a>,
     /// `[cuts]`: those of all cuts of its part up to there, by their number.
     up_to: Vec<u32>,
     sets: Vec<ByteSet>,
@@ -137,8 +131,9 @@ struct FirstBytes<'a> {
 }
 
 impl<'a> FirstBytes<'a> {
-    fn new(walk: &'a Walk<'a>, vocabulary: &Vocabulary) -> Result<Self, CompileError> {
-        let merges = &walk.encoder.merges;
+    fn new(walk: &'a Walk<'a>) -> Result<Self, CompileError> {
+        let Walk { vocabulary, encoder, .. } = walk;
+        let merges = &encoder.merges;
         let cuts = merges.cuts();
         charge(walk.budget, cuts.len(), vocabulary.len())?;
         let mut known: HashMap<ByteSet, u32> = HashMap::new();

@@ -6,7 +6,7 @@
 //! fixpoint, and no text has to go round for it: each return makes the stack smaller, so it is true of stacks of any depth by induction.
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_automata::ReturnId;
+use gobo_automata::{PushTransition, ReturnId, StateId};
 use gobo_types::{Budget, CompileError, DenseId as _, checked_u32};
 
 use super::links::{Links, PairExit, TopsId};
@@ -39,6 +39,9 @@ impl Texts {
         budget: &Budget,
     ) -> Result<Self, CompileError> {
         let ways = ways(rules, product, bottom);
+        let held =
+            |of: &Ways| of.own.len() * 4 + of.called.iter().map(|call| 32 + call.1.len() * 4).sum::<usize>();
+        budget.charge_bytes(PHASE, ways.iter().map(|of| 48 + held(of) as u64).sum())?;
         let exits = Exits::new(&ways, product, links, budget)?;
         // States with the same exits below the same return states are alike.
         let mut known: HashMap<(TopsId, &[u64]), usize> = HashMap::new();
@@ -60,7 +63,7 @@ impl Texts {
                     continue;
                 }
                 let tops = &links.of_tops[tops];
-                budget.charge_steps(PHASE, 1 + tops.len() as u64)?;
+                budget.charge_steps(PHASE, 1 + (tops.len() * links.number.len()) as u64 / 8)?;
                 let goes_on = |&top: &ReturnId| {
                     numbers(exits)
                         .filter_map(|exit| links.after(top, exit))
@@ -90,7 +93,7 @@ fn numbers(set: &[u64]) -> impl Iterator<Item = PairExit> {
 }
 
 fn ways(rules: &Rules<'_>, product: &Product, bottom: &Bottom) -> Vec<Ways> {
-    let of = |(number, &(state, chunk)): (usize, &(gobo_automata::StateId, u16))| {
+    let of = |(number, &(state, chunk)): (usize, &(StateId, u16))| {
         if number == DEAD as usize || state == bottom.end {
             return Ways { own: Vec::new(), called: Vec::new() };
         }
@@ -100,7 +103,7 @@ fn ways(rules: &Rules<'_>, product: &Product, bottom: &Bottom) -> Vec<Ways> {
         own.sort_unstable();
         own.dedup();
         own.retain(|&next| next != DEAD);
-        let called = |push: &gobo_automata::PushTransition| {
+        let called = |push: &PushTransition| {
             let entry = product.state_of((push.entry, chunk));
             (entry != DEAD).then(|| (entry, rules.calls.pushed(push).to_vec()))
         };
@@ -130,7 +133,8 @@ impl Exits {
         loop {
             let mut changed = false;
             for (state, of) in ways.iter().enumerate().rev() {
-                budget.charge_steps(PHASE, (1 + of.own.len() + of.called.len()) as u64 / 2)?;
+                let pushed: usize = of.called.iter().map(|call| 1 + call.1.len() * links.number.len()).sum();
+                budget.charge_steps(PHASE, 1 + (of.own.len() * words + pushed) as u64 / 2)?;
                 set.copy_from_slice(exits.of(state));
                 for &next in &of.own {
                     unite(&mut set, exits.of(next as usize));
