@@ -46,8 +46,8 @@ pub use gobo_types::{Binding, TokenId};
 pub use layout::error::{ArtifactError, Fault};
 pub use layout::index::root::IndexClass;
 pub use matcher::{
-    BatchError, Chain, DEFAULT_MAX_ROLLBACK, DEFAULT_MAX_STACK_DEPTH, DEFAULT_MAX_STACK_NODES, DraftError,
-    DraftTree, Fill, Matcher, MatcherError, fill_batch, fill_rows,
+    BatchError, ByteReader, Chain, DEFAULT_MAX_ROLLBACK, DEFAULT_MAX_STACK_DEPTH, DEFAULT_MAX_STACK_NODES,
+    DraftError, DraftTree, Fill, Matcher, MatcherError, fill_batch, fill_rows,
 };
 pub use read::borders::PromptEnd;
 pub use read::index::Index;

@@ -10,7 +10,7 @@ use crate::matcher::configurations::{Configurations, Stuck};
 use crate::matcher::edges::advance_edges;
 use crate::matcher::error::MatcherError;
 use crate::matcher::places::{ENDED, FIRST_APART, Spelled};
-use crate::matcher::readings::{Frames, Readings};
+use crate::matcher::readings::{ByteReader, Frames, Readings};
 use crate::matcher::{Canonical, Matcher};
 use crate::read::index::Index;
 use crate::read::vocabulary::Vocabulary;
@@ -295,6 +295,12 @@ impl Matcher {
     pub fn merge_before(&self, id: TokenId) -> Option<(TokenId, TokenId, TokenId)> {
         let canonical = self.canonical.as_ref().filter(|_| self.state != ENDED)?;
         canonical.now.merge_before(&self.tables().ok()?, &canonical.frames, id)
+    }
+
+    /// A reader of bytes from where the matcher stands; `None` under an index that is not canonical. O(readings + frames).
+    pub fn byte_reader(&self) -> Option<ByteReader> {
+        let canonical = self.canonical.as_ref()?;
+        Some(ByteReader::new(&self.index, &canonical.frames, &canonical.now))
     }
 
     /// [`Self::advance`] under a canonical index.

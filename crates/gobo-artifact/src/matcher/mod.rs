@@ -40,6 +40,7 @@ pub use self::drafts::{Chain, DraftTree};
 pub use self::error::{BatchError, DraftError, MatcherError};
 pub use self::fill::Fill;
 use self::places::{ENDED, FIRST_APART, Prefix};
+pub use self::readings::ByteReader;
 use self::readings::{Frames, Healing, Reading, Readings, Tables};
 use crate::layout::index::root::IndexClass;
 use crate::layout::{DEAD, Row};

@@ -6,15 +6,18 @@
 //! vocabulary was built, and a vocabulary with more than [`MAX_READINGS`] has no tables of its encoder.
 //!
 //! - `behind.rs`: where the chunks stand behind the tokens of a prompt.
+//! - `bytes.rs`: texts byte by byte, wherever their tokens end.
 //! - `frames.rs`: the stacks of rules that call each other.
 //! - `healing.rs`: bytes of a prompt that are written anew.
 
 mod behind;
+mod bytes;
 mod frames;
 mod healing;
 
 use gobo_types::TokenId;
 
+pub use self::bytes::ByteReader;
 pub(super) use self::frames::Frames;
 pub(super) use self::healing::{Healing, MAX_HEALED, is_place};
 

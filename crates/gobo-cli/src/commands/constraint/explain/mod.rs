@@ -6,7 +6,7 @@ mod ways;
 use std::sync::Arc;
 
 use gobo_artifact::layout::{CallRoot, DEAD};
-use gobo_artifact::{Index, IndexClass, Matcher, MatcherError};
+use gobo_artifact::{ByteReader, Index, IndexClass, Matcher, MatcherError};
 use gobo_types::{ErrorKind, LengthRange};
 use serde_json::{Value, json};
 
@@ -49,8 +49,8 @@ fn byte_ranges(bytes: &[u8]) -> String {
 enum Reader {
     /// Under an index without calls, where the bytes may end inside a character or a longer token: no matcher stands there.
     State { index: Arc<Index>, state: u32 },
-    /// Under a canonical index: the states between which borders of tokens lead, wherever one may be.
-    Canonical { index: Arc<Index>, states: Vec<u32> },
+    /// Under a canonical index, wherever tokens may end.
+    Canonical(Box<ByteReader>),
     /// Under an index with calls, where only a matcher knows the stack, and each byte is a token.
     Stack(Box<Matcher>),
 }
@@ -58,13 +58,10 @@ enum Reader {
 impl Reader {
     /// From where the matcher stands.
     fn at(matcher: &Matcher) -> Self {
+        if let Some(reader) = matcher.byte_reader() {
+            return Self::Canonical(Box::new(reader));
+        }
         match (matcher.index().class(), matcher.state()) {
-            _ if matcher.index().encoder_digest().is_some() => {
-                let index = matcher.index().clone();
-                let states = matcher.configurations(usize::MAX).into_iter().map(|(state, _)| state);
-                let states = with_borders(&index, states.collect());
-                Self::Canonical { index, states }
-            }
             (IndexClass::Regular, state) => {
                 Self::State { index: matcher.index().clone(), state: state.unwrap_or(DEAD) }
             }
@@ -75,7 +72,7 @@ impl Reader {
     fn state(&self) -> u32 {
         match self {
             Self::State { state, .. } => *state,
-            Self::Canonical { states, .. } => states.first().copied().unwrap_or(DEAD),
+            Self::Canonical(reader) => reader.state(),
             Self::Stack(matcher) => matcher.state().unwrap_or(DEAD),
         }
     }
@@ -89,14 +86,12 @@ impl Reader {
                     Ok(())
                 }
             },
-            Self::Canonical { index, states } => {
-                let next = states.iter().map(|&state| index.next_state(state, byte));
-                let next: Vec<u32> = next.filter(|&next| next != DEAD).collect();
-                if next.is_empty() {
-                    return Err(MatcherError::RefusedByte { offset: 0, byte });
+            Self::Canonical(reader) => {
+                if reader.step(byte) {
+                    Ok(())
+                } else {
+                    Err(MatcherError::RefusedByte { offset: 0, byte })
                 }
-                *states = with_borders(index, next);
-                Ok(())
             }
             Self::Stack(matcher) => matcher.advance_bytes(&[byte]),
         }
@@ -108,10 +103,7 @@ impl Reader {
             Self::State { index, state } => {
                 (0..=u8::MAX).filter(|&byte| index.next_state(*state, byte) != DEAD).collect()
             }
-            Self::Canonical { index, states } => {
-                let is_live = |byte: &u8| states.iter().any(|&state| index.next_state(state, *byte) != DEAD);
-                (0..=u8::MAX).filter(is_live).collect()
-            }
+            Self::Canonical(reader) => reader.live_bytes().bytes().collect(),
             Self::Stack(matcher) => {
                 let mut probe = matcher.clone();
                 let mut is_live =
@@ -120,16 +112,6 @@ impl Reader {
             }
         }
     }
-}
-
-/// The states, and those behind the borders of tokens that may be there. Each once.
-fn with_borders(index: &Index, mut states: Vec<u32>) -> Vec<u32> {
-    for at in 0..states.len() {
-        states.extend(index.borders(states[at]).into_iter().filter(|&next| next != DEAD));
-    }
-    let mut known = std::collections::HashSet::new();
-    states.retain(|&state| known.insert(state));
-    states
 }
 
 /// Why a canonical index does not let a token come next whose bytes may.

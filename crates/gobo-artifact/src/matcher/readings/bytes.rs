@@ -1,0 +1,64 @@
+//! Texts that are read byte by byte, wherever their tokens end: for people, who ask where a text stops being one.
+
+use std::sync::Arc;
+
+use gobo_types::ByteSet;
+
+use super::frames::Frames;
+use super::{Readings, is_place};
+use crate::layout::DEAD;
+use crate::read::index::Index;
+
+/// A text under a canonical index, behind what a matcher has taken.
+#[derive(Debug, Clone)]
+pub struct ByteReader {
+    index: Arc<Index>,
+    frames: Frames,
+    /// States and stacks: those at the end of a byte, and those behind the borders that may be there. Each once.
+    at: Vec<(u32, u32)>,
+}
+
+impl ByteReader {
+    pub(in crate::matcher) fn new(index: &Arc<Index>, frames: &Frames, readings: &Readings) -> Self {
+        let stands = |state: u32| if is_place(state) { index.start() } else { state };
+        let at = readings.all().iter().map(|of| (stands(of.state), of.frame)).collect();
+        let mut reader = Self { index: Arc::clone(index), frames: frames.clone(), at };
+        reader.add_borders();
+        reader
+    }
+
+    /// The state of the index, the first of several; 0 for none. O(1).
+    pub fn state(&self) -> u32 {
+        self.at.first().map_or(DEAD, |at| at.0)
+    }
+
+    /// Reads a byte; `false`, and nothing changes, if it leads nowhere. O(states at once).
+    pub fn step(&mut self, byte: u8) -> bool {
+        let Self { index, frames, at } = self;
+        let next = at.iter().map(|&at| frames.walk(index, at, &[byte]));
+        let next: Vec<(u32, u32)> = next.filter(|next| next.0 != DEAD).collect();
+        if next.is_empty() {
+            return false;
+        }
+        self.at = next;
+        self.add_borders();
+        true
+    }
+
+    /// The bytes that lead on. O(256 × states at once).
+    pub fn live_bytes(&self) -> ByteSet {
+        let mut frames = self.frames.clone();
+        let mut leads = |byte: u8| self.at.iter().any(|&at| frames.walk(&self.index, at, &[byte]).0 != DEAD);
+        (0..=u8::MAX).filter(|&byte| leads(byte)).collect()
+    }
+
+    fn add_borders(&mut self) {
+        for number in 0..self.at.len() {
+            let (state, frame) = self.at[number];
+            let borders = self.index.borders(state).into_iter().filter(|&next| next != DEAD);
+            self.at.extend(borders.map(|next| (next, frame)));
+        }
+        let mut known = std::collections::HashSet::new();
+        self.at.retain(|&at| known.insert(at));
+    }
+}
