@@ -1,9 +1,10 @@
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use gobo_artifact::Index;
+use gobo_remote::{Remote, RemoteStats};
 use gobo_store::{Catalog, CollectEvent, IndexRecord, NamedVocabulary, Rebuilt, Sled, Store};
 use gobo_tokenizer::Imported;
 use gobo_types::{CompileError, CompileLimits, Digest, IndexKey, error_chain};
@@ -24,6 +25,9 @@ use crate::{EngineConfig, EngineError, OpenVocabulary, Ticket, VocabularyRef};
 
 /// Threads that verify files and read the catalog for callers that must not block.
 const READ_THREADS: usize = 2;
+
+/// How long closing waits until what was compiled is in the bucket.
+const LAST_WRITES: Duration = Duration::from_secs(10);
 
 /// Get-or-compile over one store.
 ///
@@ -86,6 +90,10 @@ impl Engine {
             tracing::warn!(error = error_chain(&error), "cannot make the folders of indices ahead");
         }
         tracing::info!(store = %store.root().display(), ?opened, swept, "the store is open");
+        let remote = match &config.remote {
+            Some(tier) => Some(Remote::open(tier.bucket.clone(), store.clone(), tier.config.clone())?),
+            None => None,
+        };
         let counters = Arc::<Counters>::default();
         let rules = Rules {
             workers: config.workers.max(1),
@@ -114,6 +122,7 @@ impl Engine {
             catalog,
             pool,
             reads,
+            remote,
             flights: SingleFlight::new(),
             known: Known::default(),
             counters,
@@ -343,6 +352,11 @@ impl Engine {
         self.inner.counters.snapshot(pool.queued_and_running(), pool.oldest_wait())
     }
 
+    /// The counters of the bucket that is shared with other hosts; `None` without one.
+    pub fn remote_stats(&self) -> Option<RemoteStats> {
+        self.inner.remote.as_ref().map(Remote::stats)
+    }
+
     /// Number of panics that reached a worker: bugs, each contained.
     pub fn panics(&self) -> u64 {
         self.inner.pool.panics() + self.inner.reads.panics()
@@ -355,13 +369,16 @@ impl Engine {
 
     /// Takes no more work, cancels what runs and what waits (their tickets end unavailable), waits for the workers,
     /// flushes the catalog and lets go of it: another engine may own the store then. May be called again. Blocks for
-    /// as long as a compile takes to see that it is cancelled.
+    /// as long as a compile takes to see that it is cancelled, and for up to 10 s while the last objects are written to the bucket.
     pub fn close(&self) {
         self.inner.closed.store(true, Ordering::Relaxed);
         self.upkeep.stop();
         self.inner.flights.cancel_all();
         self.inner.pool.close();
         self.inner.reads.close();
+        if let Some(remote) = &self.inner.remote {
+            remote.close(LAST_WRITES);
+        }
         match self.inner.write_uses() {
             Ok(()) | Err(EngineError::Closed) => {}
             Err(error) => tracing::warn!(error = error_chain(&error), "cannot stamp the last uses"),

@@ -1,6 +1,7 @@
 use std::io;
 
 use gobo_artifact::ArtifactError;
+use gobo_remote::RemoteError;
 use gobo_store::StoreError;
 use gobo_types::{ErrorKind, IndexKey, VocabularyDigest};
 use gobo_vocab::VocabError;
@@ -98,6 +99,9 @@ pub enum EngineError {
     /// The operating system gives no threads.
     #[error("cannot start the worker threads")]
     Threads(#[source] io::Error),
+    /// The bucket that hosts share cannot be used.
+    #[error(transparent)]
+    Remote(#[from] RemoteError),
     /// A job panicked.
     #[error("a worker failed: {message}; this is a bug of gobo")]
     Panicked {
@@ -127,6 +131,7 @@ impl EngineError {
             Self::OtherBuild { .. } => ErrorKind::Version,
             Self::TooManyVocabularies { .. } => ErrorKind::Limit,
             Self::QueueFull { .. } | Self::Closed | Self::Threads(_) => ErrorKind::Busy,
+            Self::Remote(error) => error.kind(),
             Self::Panicked { .. } => ErrorKind::Internal,
         }
     }

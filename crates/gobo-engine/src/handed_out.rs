@@ -21,6 +21,8 @@ const MAX_USES: usize = 1 << 18;
 pub enum Source {
     /// The file was in the store.
     Host,
+    /// It was in the bucket that hosts share, and is in the store now.
+    Remote,
     /// It was compiled now, for this caller or for one that it shared the compile with.
     Compile,
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use gobo_artifact::Vocabulary;
+use gobo_remote::Remote;
 use gobo_store::{Opened, Store};
 use gobo_types::{VocabularyDigest, panic_message};
 
@@ -33,6 +34,8 @@ pub(crate) struct Inner {
     pub(crate) pool: Pool<CompileExecutor>,
     /// What blocks on the disk and not on a core.
     pub(crate) reads: Pool<()>,
+    /// What is shared with other hosts.
+    pub(crate) remote: Option<Remote>,
     pub(crate) flights: SingleFlight<FlightKey, FlightEnd>,
     pub(crate) known: Known,
     pub(crate) counters: Arc<Counters>,

@@ -6,7 +6,7 @@
 //! which a thread waits for and a task awaits.
 //!
 //! The order of a resolve: the file in the store; a remembered verdict; the compile of another caller that is under
-//! way; a compile of its own, published and on record before anyone is told. `gobo_worker::compile_constraint` is the
+//! way; the bucket that hosts share ([`RemoteTier`]), and a compile of its own, published and on record before anyone is told. `gobo_worker::compile_constraint` is the
 //! compile alone, without any of that.
 #![forbid(unsafe_code)]
 
@@ -26,9 +26,10 @@ mod upkeep;
 mod vocabularies;
 mod workers;
 
-pub use config::{EngineConfig, UpkeepConfig};
+pub use config::{EngineConfig, LookupOrder, RemoteTier, UpkeepConfig};
 pub use engine::Engine;
 pub use error::EngineError;
+pub use gobo_remote::{RemoteConfig, RemoteStats};
 pub use gobo_store::{
     Candidate, CollectEvent, Collected, Owner, Quarantine, Spared, Trimmed, VerdictBounds, Writers,
 };

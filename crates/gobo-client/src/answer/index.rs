@@ -23,6 +23,8 @@ pub enum Source {
     Map,
     /// The daemon of this host knew it.
     Host,
+    /// The daemon of this host fetched it from the bucket that it shares with others.
+    Remote,
     /// Compiled now, on this host.
     Compile,
     /// Streamed from another host, verified, and published here.
@@ -30,11 +32,12 @@ pub enum Source {
 }
 
 impl Source {
-    /// The word of the command line: `map`, `host`, `compile` or `stream`.
+    /// The word of the command line: `map`, `host`, `remote`, `compile` or `stream`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Map => "map",
             Self::Host => "host",
+            Self::Remote => "remote",
             Self::Compile => "compile",
             Self::Stream => "stream",
         }
@@ -56,7 +59,8 @@ pub struct IndexLocation {
     pub path: PathBuf,
     /// The root of the daemon's store on its host, with links resolved.
     pub store: PathBuf,
-    /// [`Source::Host`] if the file was there, [`Source::Compile`] if it was compiled now.
+    /// [`Source::Host`] if the file was there, [`Source::Remote`] if it was fetched now, [`Source::Compile`] if it was
+    /// compiled.
     pub source: Source,
     /// The vocabulary that it was compiled for.
     pub vocabulary_digest: VocabularyDigest,
@@ -76,6 +80,7 @@ impl IndexLocation {
     pub(crate) fn read(location: v1::IndexLocation) -> Result<Self, ClientError> {
         let source = match location.source() {
             v1::Source::Compile => Source::Compile,
+            v1::Source::Remote => Source::Remote,
             v1::Source::Host | v1::Source::Unspecified => Source::Host,
         };
         Ok(Self {

@@ -1,5 +1,6 @@
 //! What an engine is made of.
 
+mod remote;
 mod upkeep;
 
 use std::path::PathBuf;
@@ -11,6 +12,7 @@ use gobo_types::CompileLimits;
 use gobo_worker::{PassTime, WorkerConfig};
 
 use crate::workers::TenantLimits;
+pub use remote::{LookupOrder, RemoteTier};
 pub use upkeep::UpkeepConfig;
 
 /// What an engine is made of. `EngineConfig::new(store)` is a working one for a trusted caller in its own process;
@@ -56,6 +58,8 @@ pub struct EngineConfig {
     pub writers: Writers,
     /// What this process is: so says the error that other processes get while it owns the store. Default: a program.
     pub owner: Owner,
+    /// The bucket that is shared with other hosts. Default: none.
+    pub remote: Option<RemoteTier>,
     /// How the store is cared for in the long run.
     pub upkeep: UpkeepConfig,
 }
@@ -80,6 +84,7 @@ impl EngineConfig {
             over_budget_ttl: Duration::from_secs(600),
             writers: Writers::default(),
             owner: Owner::default(),
+            remote: None,
             upkeep: UpkeepConfig::default(),
         }
     }

@@ -6,17 +6,18 @@
 //! file is there.
 
 use std::fs;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
 use gobo_store::IndexRecord;
 use gobo_types::{ArtifactDigest, Digest, IndexKey};
 
-use super::job::{FlightLead, Job};
+use super::ending::Ending;
+use super::job::Job;
 use crate::EngineError;
 use crate::handed_out::{Resolved, Source};
-use crate::inner::{Inner, contained, take};
+use crate::inner::{Inner, contained};
 use crate::request::Done;
 use crate::workers::{Ask, Call, Then};
 
@@ -26,34 +27,30 @@ impl Inner {
         fs::symlink_metadata(self.store.index_path(key)).is_ok()
     }
 
-    /// Has the work of a flight done: by a reader if there is a file, and where that is none to hand out, by a worker.
-    pub(super) fn begin(self: &Arc<Self>, lead: FlightLead, job: Arc<Job>) {
+    /// Has the work of a flight done: by a reader if there is a file, and where that is none to hand out, beyond
+    /// this host or by a worker.
+    pub(super) fn begin(self: &Arc<Self>, ending: &Arc<Ending>, job: &Arc<Job>) {
         if !self.is_there(&job.key) {
-            return self.dispatch(lead, job);
+            return self.search(ending, Arc::clone(job));
         }
-        let ask = Ask::plain(Arc::clone(lead.cancelled()));
-        // The queue takes the job or drops it; the lead has to come back from one that is turned away.
-        let lead = Arc::new(Mutex::new(Some(lead)));
-        let (inner, in_queue, asked) = (Arc::clone(self), Arc::clone(&lead), Arc::clone(&job));
-        let turned = self.reads.submit(ask, move |call| match (take(&in_queue), call) {
-            (Some(lead), Call::Run((), ..)) => inner.look_first(lead, asked),
-            (Some(lead), Call::Turned(_)) => {
-                inner.dispatch(lead, asked);
+        let ask = Ask::plain(Arc::clone(ending.cancelled()));
+        let (inner, asked, its_ending) = (Arc::clone(self), Arc::clone(job), Arc::clone(ending));
+        let turned = self.reads.submit(ask, move |call| match call {
+            Call::Run((), ..) => inner.look_first(its_ending, asked),
+            Call::Turned(_) => {
+                inner.search(&its_ending, asked);
                 Then::Done
             }
-            (None, _) => Then::Done,
         });
         // A worker looks for the file too.
-        if turned.is_err()
-            && let Some(lead) = take(&lead)
-        {
-            self.dispatch(lead, job);
+        if turned.is_err() {
+            self.search(ending, Arc::clone(job));
         }
     }
 
     /// Runs on a reader's thread.
-    fn look_first(self: &Arc<Self>, lead: FlightLead, job: Arc<Job>) -> Then<()> {
-        if lead.cancelled().load(Ordering::Relaxed) {
+    fn look_first(self: &Arc<Self>, ending: Arc<Ending>, job: Arc<Job>) -> Then<()> {
+        if ending.cancelled().load(Ordering::Relaxed) {
             return Then::Done;
         }
         // Whatever goes wrong here, a worker meets it again and says so.
@@ -62,12 +59,15 @@ impl Inner {
             _ => match self.recall(&job.key, &job.limits) {
                 Ok(Some(verdict)) => Err(verdict),
                 _ => {
-                    self.dispatch(lead, job);
+                    self.search(&ending, job);
                     return Then::Done;
                 }
             },
         };
-        Then::Tell(Box::new(move || lead.deliver(&end)))
+        match ending.take() {
+            Some(lead) => Then::Tell(Box::new(move || lead.deliver(&end))),
+            None => Then::Done,
+        }
     }
 
     /// The location of an index whose file is in the store, on record or not, unchanged or not. O(1) if it is on record and has not

@@ -11,6 +11,7 @@ use gobo_worker::{Failure, WorkerProcess, thread_clock};
 
 use super::job::{Job, Made, store_trouble};
 use crate::EngineError;
+use crate::handed_out::Source;
 use crate::inner::Inner;
 use crate::request::Purpose;
 use crate::stats::{COMPILE, Counters, record};
@@ -62,7 +63,7 @@ impl Inner {
                 let digest = self.store.publish_index(&job.key, compiled.bytes());
                 digest
                     .map_err(EngineError::from)
-                    .and_then(|digest| self.published(&job.key, digest, compile_us))
+                    .and_then(|digest| self.published(&job.key, digest, Source::Compile, compile_us))
                     .map(Made::Index)
                     .map_err(|error| Failure::Verdict(store_trouble(&error)))
             }
@@ -121,7 +122,7 @@ impl Inner {
             }
             _ => trouble(error),
         })?;
-        let published = self.published(&job.key, digest, compile_us);
+        let published = self.published(&job.key, digest, Source::Compile, compile_us);
         published.map(Made::Index).map_err(|error| Failure::Verdict(store_trouble(&error)))
     }
 

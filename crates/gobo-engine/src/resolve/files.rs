@@ -60,6 +60,7 @@ impl Inner {
         &self,
         key: &IndexKey,
         artifact_digest: ArtifactDigest,
+        source: Source,
         compile_us: u64,
     ) -> Result<Resolved, EngineError> {
         let Some(index) = self.store.open_index(key)? else {
@@ -71,8 +72,8 @@ impl Inner {
         };
         let record = IndexRecord::of(&index, artifact_digest, SystemTime::now());
         self.record(key, &record);
-        let location = self.location(key, &record, Source::Compile, compile_us);
-        // The next to ask finds a file, not a compile.
+        let location = self.location(key, &record, source, compile_us);
+        // The next to ask finds a file.
         self.known.put(&Resolved { source: Source::Host, ..location.clone() });
         Ok(location)
     }

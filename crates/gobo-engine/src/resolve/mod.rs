@@ -1,10 +1,12 @@
 //! From a request to a verdict: the file, else a remembered verdict, else one shared compile.
 //!
 //! `files` finds and records the files of indices, `adopt` takes over those of other processes, `passes` takes a `job` through the
-//! queue and the workers, `compile` is one pass of it.
+//! queue and the workers, `compile` is one pass of it. `beyond` asks the bucket that hosts share; an `ending` is what it and the compile race for.
 
 mod adopt;
+mod beyond;
 mod compile;
+mod ending;
 mod files;
 mod job;
 mod passes;
@@ -21,6 +23,7 @@ use crate::single_flight::Joined;
 use crate::stats::Counters;
 use crate::workers::Priority;
 use crate::{EngineError, Ticket};
+use ending::Ending;
 use job::{Job, store_trouble};
 
 impl Inner {
@@ -81,7 +84,7 @@ impl Inner {
         match lead {
             Some(lead) => {
                 let submitted = Instant::now();
-                self.begin(lead, Arc::new(Job { request, key, limits, purpose, submitted }));
+                self.begin(&Ending::new(lead), &Arc::new(Job { request, key, limits, purpose, submitted }));
             }
             // What was begun ahead of demand is in demand now.
             None if priority == Priority::Interactive => self.pool.promote(&cancelled),

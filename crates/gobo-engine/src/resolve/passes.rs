@@ -1,16 +1,17 @@
 //! A job on its way through the queue and the workers: passes, retries, and who is told.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use gobo_types::{CompileError, CompileLimits, Limit, panic_message};
 use gobo_worker::Failure;
 
-use super::job::{FlightLead, Job, Made, store_trouble};
+use super::ending::Ending;
+use super::job::{Job, Made, store_trouble};
 use crate::handed_out::{Resolved, Source};
-use crate::inner::{Inner, take};
+use crate::inner::Inner;
 use crate::request::{Checked, Done, FlightEnd};
 use crate::stats::{Counters, QUEUE, RESOLVE, record};
 use crate::workers::{Ask, Call, CompileExecutor, Priority, Then, Turned};
@@ -38,28 +39,20 @@ enum Attempt {
 
 impl Inner {
     /// Puts a flight's job into the queue; where it is turned away, those who wait are told at once.
-    pub(super) fn dispatch(self: &Arc<Self>, lead: FlightLead, job: Arc<Job>) {
+    pub(super) fn dispatch(self: &Arc<Self>, ending: &Arc<Ending>, job: Arc<Job>) {
         let ask = Ask {
             priority: job.request.priority,
             tenant: Arc::clone(&job.request.tenant),
             bytes: job.request.constraint.text_bytes() as u64,
             is_limited: true,
             deadline: job.request.deadline,
-            cancelled: Arc::clone(lead.cancelled()),
-            is_shared: Arc::clone(lead.is_shared()),
+            cancelled: Arc::clone(ending.cancelled()),
+            is_shared: Arc::clone(ending.is_shared()),
         };
-        // The queue takes the job or drops it; the lead has to come back from one that is turned away.
-        let lead = Arc::new(Mutex::new(Some(lead)));
-        let inner = Arc::clone(self);
-        let in_queue = Arc::clone(&lead);
-        let turned = self.pool.submit(ask, move |call| match take(&in_queue) {
-            Some(lead) => inner.called(call, lead, job, Turn::default()),
-            None => Then::Done,
-        });
-        if let Err(turned) = turned
-            && let Some(lead) = take(&lead)
-        {
-            self.turn_away(lead, turned);
+        let (inner, its_ending) = (Arc::clone(self), Arc::clone(ending));
+        let turned = self.pool.submit(ask, move |call| inner.called(call, its_ending, job, Turn::default()));
+        if let Err(turned) = turned {
+            self.turn_away(ending, turned);
         }
     }
 
@@ -67,25 +60,31 @@ impl Inner {
     fn called(
         self: Arc<Self>,
         call: Call<'_, CompileExecutor>,
-        lead: FlightLead,
+        ending: Arc<Ending>,
         job: Arc<Job>,
         turn: Turn,
     ) -> Then<CompileExecutor> {
         match call {
             Call::Run(executor, waited, is_background) => {
                 record(QUEUE, waited);
-                self.run(lead, job, Turn { is_background, ..turn }, executor)
+                self.run(ending, job, Turn { is_background, ..turn }, executor)
             }
             Call::Turned(turned) => {
-                self.turn_away(lead, turned);
+                self.turn_away(&ending, turned);
                 Then::Done
             }
         }
     }
 
-    fn turn_away(&self, lead: FlightLead, turned: Turned) {
-        Counters::count(&self.counters.unavailable);
-        lead.deliver(&Err(self.turned_away(turned)));
+    /// Tells those who wait that there is no worker for them, unless a lookup knows better.
+    fn turn_away(self: &Arc<Self>, ending: &Arc<Ending>, turned: Turned) {
+        let (inner, its_ending) = (Arc::clone(self), Arc::clone(ending));
+        ending.when_looked(Box::new(move || {
+            if let Some(lead) = its_ending.take() {
+                Counters::count(&inner.counters.unavailable);
+                lead.deliver(&Err(inner.turned_away(turned)));
+            }
+        }));
     }
 
     fn turned_away(&self, turned: Turned) -> CompileError {
@@ -121,49 +120,65 @@ impl Inner {
     /// Runs on a worker's thread.
     fn run(
         self: Arc<Self>,
-        lead: FlightLead,
+        ending: Arc<Ending>,
         job: Arc<Job>,
         turn: Turn,
         executor: &mut CompileExecutor,
     ) -> Then<CompileExecutor> {
-        // Nobody wants it any more; dropping the lead tells nobody.
-        if lead.cancelled().load(Ordering::Relaxed) {
+        let cancelled = Arc::clone(ending.cancelled());
+        // Nobody wants it any more, so nobody is told.
+        if cancelled.load(Ordering::Relaxed) {
+            ending.looked(false);
             return Then::Done;
         }
-        let cancelled = Arc::clone(lead.cancelled());
         let attempt = catch_unwind(AssertUnwindSafe(|| self.attempt(&job, turn, executor, &cancelled)));
         let attempt = attempt.unwrap_or_else(|panic| {
             let message = panic_message(&*panic);
             tracing::error!(key = %job.key, message, "a compile panicked");
             Attempt::End(Err(CompileError::Failed(format!("a worker panicked: {message}").into())))
         });
-        let (lead, turn) = match attempt {
+        let turn = match attempt {
             Attempt::End(end) => {
+                let replaces = ending.replaces();
+                // A lookup that is still under way has lost.
+                let lead = ending.take();
+                ending.looked(false);
+                let Some(lead) = lead else { return Then::Done };
                 self.count(&end, &job);
+                self.offer(&job, &end, replaces);
                 return Then::Tell(Box::new(move || lead.deliver(&end)));
             }
             Attempt::Again(error) => {
+                let Some(lead) = ending.take() else { return Then::Done };
                 let end = Err(error);
-                match lead.retry_or(&end) {
-                    Some(lead) => (lead, Turn { is_retry: true, ..turn }),
-                    None => {
-                        self.count(&end, &job);
-                        return Then::Done;
-                    }
-                }
+                let Some(lead) = lead.retry_or(&end) else {
+                    self.count(&end, &job);
+                    ending.looked(false);
+                    return Then::Done;
+                };
+                ending.put_back(lead);
+                Turn { is_retry: true, ..turn }
             }
             Attempt::OverPass => {
                 Counters::count(&self.counters.later_passes);
-                (lead, Turn { pass: turn.pass + 1, is_retry: false, ..turn })
+                Turn { pass: turn.pass + 1, is_retry: false, ..turn }
             }
         };
-        Then::Again(Box::new(move |call| self.called(call, lead, job, turn)))
+        if !ending.is_looked_for() {
+            return Then::Again(Box::new(move |call| self.called(call, ending, job, turn)));
+        }
+        // What is dear begins when the lookup is over.
+        Then::Wait(Box::new(move |paused| {
+            let its_ending = Arc::clone(&ending);
+            let go_on = move || paused.go_on(Box::new(move |call| self.called(call, its_ending, job, turn)));
+            ending.when_looked(Box::new(go_on));
+        }))
     }
 
     fn count(&self, end: &FlightEnd, job: &Job) {
         record(RESOLVE, job.submitted.elapsed());
         match end {
-            Ok(Done::Index(Resolved { source: Source::Host, .. })) => {}
+            Ok(Done::Index(Resolved { source: Source::Host | Source::Remote, .. })) => {}
             Ok(_) => Counters::count(&self.counters.compiled),
             Err(CompileError::Refused(_) | CompileError::OverBudget(_)) => {
                 Counters::count(&self.counters.refused);

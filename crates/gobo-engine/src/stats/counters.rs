@@ -16,6 +16,10 @@ pub struct Stats {
     pub negative_hits: u64,
     /// Resolves that had to wait: for a compile, or until the file of another process was verified; shared ones included.
     pub misses: u64,
+    /// Resolves and checks that the bucket of several hosts answered with an index.
+    pub fetched: u64,
+    /// Those that it answered with a verdict.
+    pub fetched_verdicts: u64,
     /// Compiles that ended in an index, those for a report alone included.
     pub compiled: u64,
     /// Compiles that ended refused or over budget.
@@ -80,6 +84,8 @@ pub(crate) struct Counters {
     pub(crate) hits: AtomicU64,
     pub(crate) negative_hits: AtomicU64,
     pub(crate) misses: AtomicU64,
+    pub(crate) fetched: AtomicU64,
+    pub(crate) fetched_verdicts: AtomicU64,
     pub(crate) compiled: AtomicU64,
     pub(crate) refused: AtomicU64,
     pub(crate) unavailable: AtomicU64,
@@ -104,6 +110,8 @@ impl Counters {
             hits: read(&self.hits),
             negative_hits: read(&self.negative_hits),
             misses: read(&self.misses),
+            fetched: read(&self.fetched),
+            fetched_verdicts: read(&self.fetched_verdicts),
             compiled: read(&self.compiled),
             refused: read(&self.refused),
             unavailable: read(&self.unavailable),

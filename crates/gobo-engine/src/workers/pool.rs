@@ -36,6 +36,30 @@ pub(crate) enum Then<W> {
     Tell(Box<dyn FnOnce() + Send>),
     /// It goes on in a later pass.
     Again(Job<W>),
+    /// It goes on in a later pass, once something has happened: called once the worker is free again, with what has it go on. Dropped,
+    /// that is the end of it.
+    Wait(Box<dyn FnOnce(Paused<W>) + Send>),
+}
+
+/// A job between two of its passes that is in no queue.
+pub(crate) struct Paused<W> {
+    shared: Arc<Shared<W>>,
+    ask: Ask,
+}
+
+impl<W> Paused<W> {
+    /// Puts it into the queue; drops it where the pool is closed.
+    pub(crate) fn go_on(self, job: Job<W>) {
+        let mut state = self.shared.lock();
+        if state.closed {
+            drop(state);
+            // What it owns may take other locks as it drops.
+            return drop(job);
+        }
+        state.scheduler.again(self.ask, job, Instant::now());
+        drop(state);
+        self.shared.work.notify_one();
+    }
 }
 
 /// Worker threads and the jobs before them.
@@ -56,7 +80,7 @@ struct State<W> {
     closed: bool,
 }
 
-impl<W: Executor> Shared<W> {
+impl<W> Shared<W> {
     fn lock(&self) -> MutexGuard<'_, State<W>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -67,8 +91,10 @@ impl<W: Executor> Shared<W> {
         self.panics.fetch_add(u64::from(done.is_err()), Ordering::Relaxed);
         done.ok()
     }
+}
 
-    fn work_until_closed(&self, executor: &mut W) {
+impl<W: Executor> Shared<W> {
+    fn work_until_closed(self: &Arc<Self>, executor: &mut W) {
         loop {
             executor.prepare();
             let mut state = self.lock();
@@ -101,10 +127,14 @@ impl<W: Executor> Shared<W> {
             state.running -= 1;
             let now = Instant::now();
             state.scheduler.ended(&mut ask, started.lane, now - begun, now);
-            let mut tell = None;
+            let mut tell: Option<Box<dyn FnOnce() + Send>> = None;
             match then {
                 Then::Done => {}
                 Then::Tell(those_who_wait) => tell = Some(those_who_wait),
+                Then::Wait(wait) => {
+                    let paused = Paused { shared: Arc::clone(self), ask };
+                    tell = Some(Box::new(move || wait(paused)));
+                }
                 Then::Again(job) if state.closed => {
                     drop(state);
                     drop(job);
@@ -186,6 +216,11 @@ impl<W: Executor> Pool<W> {
     pub(crate) fn queued_and_running(&self) -> (u64, u64) {
         let state = self.shared.lock();
         (state.scheduler.waiting() as u64, state.running as u64)
+    }
+
+    /// Whether a new job would begin at once.
+    pub(crate) fn has_idle_worker(&self) -> bool {
+        self.shared.lock().scheduler.has_idle_worker()
     }
 
     /// For how long the job that has waited longest has waited.

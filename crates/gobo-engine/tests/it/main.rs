@@ -4,9 +4,13 @@
 
 mod adopted;
 mod engine;
+#[path = "../../../gobo-remote/tests/it/faulty.rs"]
+#[expect(dead_code, reason = "the tests of the bucket need all faults")]
+mod faulty;
 mod full_disk;
 mod full_verdicts;
 mod opened;
+mod remote;
 mod replaced;
 mod tiny;
 mod upkeep;

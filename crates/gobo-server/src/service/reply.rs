@@ -33,6 +33,7 @@ pub(crate) fn location(found: Resolved, binding: Option<&Binding>, store: &str) 
     let source = match found.source {
         Source::Host => v1::Source::Host,
         Source::Compile => v1::Source::Compile,
+        Source::Remote => v1::Source::Remote,
     };
     v1::IndexLocation {
         key: bytes(found.key.as_bytes()),

@@ -6,7 +6,8 @@ use std::os::unix::fs::{MetadataExt as _, chown};
 use gobo_store::{Store, StoreError, Writers};
 use gobo_types::ErrorKind;
 
-use crate::fixture::{index, set_mode, use_all_of_it, vocabulary};
+use crate::all_folders::use_all_of_it;
+use crate::fixture::{index, set_mode, vocabulary};
 use crate::process;
 
 #[test]

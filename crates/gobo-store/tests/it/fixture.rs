@@ -140,15 +140,3 @@ pub(crate) fn temporary(store: &Store) -> Vec<PathBuf> {
 pub(crate) fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
 }
-
-/// Makes every folder that a store can have.
-pub(crate) fn use_all_of_it(root: &Path) {
-    let store = Store::open(root).unwrap();
-    store.prepare().unwrap();
-    let (key, bytes) = index("a");
-    store.publish_index(&key, &bytes).unwrap();
-    store.publish_vocabulary(&vocabulary().0, &vocabulary().1).unwrap();
-    store.pin(&key).unwrap();
-    #[cfg(feature = "catalog")]
-    drop(gobo_store::Catalog::open(&store).unwrap());
-}

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "what tests call is a test too")]
 
 mod access;
+mod all_folders;
 #[cfg(feature = "catalog")]
 mod catalog;
 #[cfg(feature = "catalog")]

@@ -3,6 +3,8 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::unwrap_used, reason = "what tests call is a test too")]
 
+#[path = "../it/all_folders.rs"]
+mod all_folders;
 #[cfg(feature = "catalog")]
 mod catalog;
 #[path = "../it/fixture.rs"]
@@ -19,7 +21,8 @@ use gobo_store::{PublishStep, Quarantine, Store, StoreError, Writers};
 use gobo_types::{ArtifactDigest, ErrorKind, IndexKey};
 use rustix::process::{Signal, getpid, kill_process};
 
-use crate::fixture::{PADDING, index, index_padded, key_of, set_mode, temporary, use_all_of_it, vocabulary};
+use crate::all_folders::use_all_of_it;
+use crate::fixture::{PADDING, index, index_padded, key_of, set_mode, temporary, vocabulary};
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();

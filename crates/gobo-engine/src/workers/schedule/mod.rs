@@ -318,6 +318,11 @@ impl<J> Scheduler<J> {
         self.mean.saturating_mul(before) / workers
     }
 
+    /// Whether a worker has nothing to do, and nothing waits.
+    pub(crate) fn has_idle_worker(&self) -> bool {
+        self.waiting() == 0 && self.on_workers.len() < self.rules.workers
+    }
+
     /// The next job that a free worker should begin. `None`: nothing waits that may begin now. Cancelled jobs are
     /// dropped on the way.
     pub(crate) fn next(&mut self, now: Instant, dropped: &mut Vec<J>) -> Option<Started<J>> {

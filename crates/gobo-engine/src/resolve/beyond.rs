@@ -1,0 +1,147 @@
+//! Beyond this host: the bucket that it shares with others is asked before the workers, or beside them.
+//!
+//! Half of all schemas compile in three milliseconds, and a bucket answers in tens of them. So a lookup and the first pass of a compile
+//! begin together where a worker is idle, and whichever is first ends the flight; a later pass, which is a dear one, waits until the
+//! lookup has said no or spent its budget. Where all workers are busy the lookup goes first, as it does for what is compiled ahead of
+//! demand. What a compile ends with is written to the bucket behind the answer.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use gobo_artifact::Index;
+use gobo_remote::{Answer, Content, Put, Remote};
+use gobo_store::PendingIndex;
+use gobo_types::{ArtifactDigest, CompileError, error_chain};
+
+use super::ending::Ending;
+use super::job::Job;
+use crate::config::LookupOrder;
+use crate::handed_out::{Resolved, Source};
+use crate::inner::{Inner, contained};
+use crate::request::{Done, FlightEnd};
+use crate::stats::{Counters, RESOLVE, record};
+use crate::workers::Priority;
+
+impl Inner {
+    /// Has the work of a flight done whose index is not on this host.
+    pub(super) fn search(self: &Arc<Self>, ending: &Arc<Ending>, job: Arc<Job>) {
+        let (Some(remote), Some(tier)) = (&self.remote, &self.config.remote) else {
+            return self.dispatch(ending, job);
+        };
+        let is_race = tier.order == LookupOrder::Race
+            && job.request.priority == Priority::Interactive
+            && self.pool.has_idle_worker();
+        let landing = Landing {
+            inner: Arc::clone(self),
+            ending: Arc::clone(ending),
+            job: Arc::clone(&job),
+            is_first: !is_race,
+            has_landed: false,
+        };
+        ending.look(|| remote.lookup(job.key, move |answer| landing.land(answer)));
+        if is_race {
+            self.dispatch(ending, job);
+        }
+    }
+
+    /// Publishes an index that was found in the bucket. `None`: it is not the one that was asked for, or no sound one.
+    fn take_over(&self, job: &Job, file: PendingIndex, digest: ArtifactDigest) -> Option<Resolved> {
+        let published = contained(|| {
+            // Its key is compared when it is published; what it says it was compiled from is another matter.
+            let index = Index::open(file.path())?;
+            let constraint = job.request.constraint.digest();
+            if index.vocabulary_digest() != job.request.vocabulary.digest()
+                || index.constraint_digest() != constraint
+            {
+                return Ok(None);
+            }
+            drop(index);
+            let published = file.publish()?;
+            if published != digest {
+                tracing::warn!(key = %job.key, "this host has another index of the key already; it stays");
+            }
+            self.published(&job.key, published, Source::Remote, 0).map(Some)
+        });
+        match published {
+            Ok(Some(found)) => Some(found),
+            Ok(None) => {
+                tracing::warn!(key = %job.key, "an index of the bucket is that of another constraint");
+                None
+            }
+            Err(error) => {
+                tracing::warn!(key = %job.key, error = error_chain(&error), "an index of the bucket is not used");
+                None
+            }
+        }
+    }
+
+    /// Leaves what a compile ended with to the other hosts.
+    pub(super) fn offer(&self, job: &Job, end: &FlightEnd, replaces: bool) {
+        let Some(remote) = &self.remote else { return };
+        let content = match end {
+            Ok(Done::Index(Resolved { source: Source::Compile, .. })) => Content::Index,
+            Err(CompileError::Refused(refusal)) => Content::Refused(refusal.clone()),
+            Err(CompileError::OverBudget(over)) => Content::OverBudget(over.clone(), job.limits),
+            _ => return,
+        };
+        remote.put(Put { key: job.key, content, replaces });
+    }
+}
+
+/// Where a lookup ends, however it ends: dropped, it has found nothing out.
+struct Landing {
+    inner: Arc<Inner>,
+    ending: Arc<Ending>,
+    job: Arc<Job>,
+    /// The compile has not begun.
+    is_first: bool,
+    has_landed: bool,
+}
+
+impl Landing {
+    fn land(mut self, answer: Answer) {
+        self.has_landed = true;
+        let (inner, job) = (&self.inner, &self.job);
+        let end = match answer {
+            Answer::Index { file, digest } => match inner.take_over(job, file, digest) {
+                Some(found) => Ok(Done::Index(found)),
+                None => {
+                    inner.remote.iter().for_each(Remote::was_unsound);
+                    return self.go_on(true);
+                }
+            },
+            Answer::Refused(refusal) => Err(CompileError::Refused(refusal)),
+            Answer::OverBudget(over, limits) if limits == job.limits => Err(CompileError::OverBudget(over)),
+            // A verdict under other limits gives way to what this compile ends with.
+            Answer::OverBudget(..) | Answer::Rejected(_) => return self.go_on(true),
+            Answer::Absent | Answer::Unknown => return self.go_on(false),
+        };
+        if let Err(verdict) = &end {
+            inner.remember(job, verdict);
+        }
+        if let Some(lead) = self.ending.take() {
+            let counters = &inner.counters;
+            Counters::count(if end.is_ok() { &counters.fetched } else { &counters.fetched_verdicts });
+            record(RESOLVE, job.submitted.elapsed());
+            // For the compile beside it, which nobody else knows any more.
+            self.ending.cancelled().store(true, Ordering::Relaxed);
+            lead.deliver(&end);
+        }
+        self.ending.looked(false);
+    }
+
+    fn go_on(&self, replaces: bool) {
+        self.ending.looked(replaces);
+        if self.is_first {
+            self.inner.dispatch(&self.ending, Arc::clone(&self.job));
+        }
+    }
+}
+
+impl Drop for Landing {
+    fn drop(&mut self) {
+        if !self.has_landed {
+            self.go_on(false);
+        }
+    }
+}

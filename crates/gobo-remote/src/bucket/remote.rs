@@ -1,0 +1,220 @@
+//! The bucket of one host: who reads, who writes, and the threads that do.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use gobo_store::Store;
+use gobo_types::IndexKey;
+use object_store::ObjectStore;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::{Semaphore, mpsc};
+use tokio_util::sync::CancellationToken;
+
+use super::absent::Absent;
+use super::address::Bucket;
+use super::answer::Answer;
+use super::breaker::Breaker;
+use super::lookup::{Look, Lookup};
+use super::stats::{Counters, RemoteStats};
+use super::upload::{self, Put};
+use crate::RemoteError;
+use crate::object::{Names, Signer, Trust};
+
+/// Threads that wait for the network.
+const THREADS: usize = 2;
+/// Threads that write what comes from it to the disk.
+const BLOCKING_THREADS: usize = 16;
+/// Objects that are written at a time.
+const WRITERS: usize = 2;
+/// Lookups that are made at a time; others wait, within their budget.
+const LOOKUPS: usize = 256;
+
+/// What a host may do with its bucket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mode {
+    /// It reads.
+    #[default]
+    Read,
+    /// It reads, and leaves there what it has compiled.
+    Write,
+}
+
+/// The budgets of calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// How long a lookup may take, from its beginning to the last byte. Default 2 s.
+    pub lookup: Duration,
+    /// How long writing one object may take. Default 30 s.
+    pub upload: Duration,
+    /// How long it is remembered that there is no object. Default 5 s.
+    pub absent: Duration,
+    /// After how long the bucket may remove objects: one that is found at half that age is written again. Default 30 days.
+    pub ttl: Duration,
+    /// Most objects that wait to be written; beyond, they are dropped and counted. Default 4,096, some 1 MiB.
+    pub queue: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            lookup: Duration::from_secs(2),
+            upload: Duration::from_secs(30),
+            absent: Duration::from_secs(5),
+            ttl: Duration::from_secs(30 * 24 * 3600),
+            queue: 4096,
+        }
+    }
+}
+
+/// How a host uses its bucket.
+#[derive(Debug, Clone, Default)]
+pub struct RemoteConfig {
+    /// Reading, or writing too.
+    pub mode: Mode,
+    /// Who vouches for what is written; `None`: nobody.
+    pub signer: Option<Arc<Signer>>,
+    /// Whose objects are used; `None`: anybody's.
+    pub trust: Option<Trust>,
+    /// The budgets.
+    pub limits: Limits,
+}
+
+/// What the tasks share.
+pub(super) struct Shared {
+    pub(super) bucket: Arc<dyn ObjectStore>,
+    pub(super) names: Names,
+    pub(super) config: RemoteConfig,
+    pub(super) store: Store,
+    pub(super) reads: Arc<Breaker>,
+    pub(super) writes: Arc<Breaker>,
+    pub(super) absent: Absent,
+    pub(super) counters: Counters,
+    pub(super) places: Semaphore,
+    /// `None` where nothing is written, or nothing any more.
+    pub(super) queue: Mutex<Option<mpsc::Sender<Put>>>,
+}
+
+impl Shared {
+    fn queue(&self) -> MutexGuard<'_, Option<mpsc::Sender<Put>>> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The bucket of one host's store. All methods may be called from any thread, and none waits for the network but
+/// [`Remote::close`].
+pub struct Remote {
+    shared: Arc<Shared>,
+    /// `None` once closed.
+    runtime: Mutex<Option<Runtime>>,
+    /// Ends when the writers have ended.
+    written: Mutex<std::sync::mpsc::Receiver<()>>,
+}
+
+impl fmt::Debug for Remote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Remote").field("bucket", &self.shared.bucket.to_string()).finish_non_exhaustive()
+    }
+}
+
+impl Remote {
+    /// Starts the threads. Nothing is asked of the bucket: whether it is there shows with each call.
+    ///
+    /// # Errors
+    /// [`RemoteError::Threads`].
+    pub fn open(
+        Bucket { store: bucket, prefix }: Bucket,
+        store: Store,
+        config: RemoteConfig,
+    ) -> Result<Self, RemoteError> {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(THREADS)
+            .max_blocking_threads(BLOCKING_THREADS)
+            .thread_name("gobo-remote")
+            .enable_all()
+            .build()
+            .map_err(RemoteError::Threads)?;
+        let (sender, receiver) = mpsc::channel(config.limits.queue.max(1));
+        let is_writer = config.mode == Mode::Write;
+        let shared = Arc::new(Shared {
+            bucket,
+            names: Names::under(prefix),
+            store,
+            reads: Breaker::new(),
+            writes: Breaker::new(),
+            absent: Absent::new(config.limits.absent),
+            counters: Counters::default(),
+            places: Semaphore::new(LOOKUPS),
+            queue: Mutex::new(is_writer.then_some(sender)),
+            config,
+        });
+        let (alive, written) = std::sync::mpsc::channel();
+        let queue = Arc::new(tokio::sync::Mutex::new(receiver));
+        for _ in 0..WRITERS {
+            runtime.spawn(upload::work(Arc::clone(&shared), Arc::clone(&queue), alive.clone()));
+        }
+        Ok(Self { shared, runtime: Mutex::new(Some(runtime)), written: Mutex::new(written) })
+    }
+
+    /// What it was opened with.
+    pub fn config(&self) -> &RemoteConfig {
+        &self.shared.config
+    }
+
+    /// Looks for a key, and calls `then` with the answer, on a thread of its own, within the budget of a lookup. An index that is found is in a
+    /// temporary file, which [`gobo_store::PendingIndex::publish`] verifies: whoever finds it unsound says so by
+    /// [`Remote::was_unsound`]. Once closed, it drops `then` uncalled.
+    pub fn lookup(&self, key: IndexKey, then: impl FnOnce(Answer) + Send + 'static) -> Lookup {
+        let given_up = CancellationToken::new();
+        let look = Look {
+            shared: Arc::clone(&self.shared),
+            key,
+            given_up: given_up.clone(),
+            begun: Instant::now(),
+            then: Some(Box::new(then)),
+        };
+        let runtime = self.runtime.lock().unwrap_or_else(PoisonError::into_inner);
+        let task = runtime.as_ref().map(|runtime| runtime.spawn(look.run()).abort_handle());
+        Lookup { given_up, task }
+    }
+
+    /// An index that was found is no sound file.
+    pub fn was_unsound(&self) {
+        self.shared.counters.reject(crate::object::Rejected::Unsound);
+    }
+
+    /// Has an object written, some time soon. `false`: this host does not write, or too many wait already.
+    pub fn put(&self, put: Put) -> bool {
+        self.shared.enqueue(put)
+    }
+
+    /// The counters.
+    pub fn stats(&self) -> RemoteStats {
+        let queue = self.shared.queue();
+        let queued = queue.as_ref().map_or(0, |queue| queue.max_capacity() - queue.capacity());
+        RemoteStats {
+            queued: queued as u64,
+            is_reading_open: self.shared.reads.is_open(),
+            is_writing_open: self.shared.writes.is_open(),
+            ..self.shared.counters.snapshot()
+        }
+    }
+
+    /// Takes nothing more, and waits for at most `within` until what waits is written; what is left then is dropped. May be called
+    /// again.
+    pub fn close(&self, within: Duration) {
+        *self.shared.queue() = None;
+        let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        // It ends by an error: the writers only hold it.
+        let _ = written.recv_timeout(within);
+        if let Some(runtime) = self.runtime.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl Drop for Remote {
+    fn drop(&mut self) {
+        self.close(Duration::ZERO);
+    }
+}

@@ -1,0 +1,151 @@
+//! Writing, behind the answer: a queue of keys and two tasks. What is written is read from the store when its turn comes.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use gobo_types::{CompileLimits, Digest, IndexKey, OverBudget, Refusal, error_chain};
+use metrics::histogram;
+use object_store::{ObjectStore as _, PutMode, PutPayload};
+use tokio::runtime::Handle;
+use tokio::sync::{Mutex, mpsc};
+use tokio::time::{sleep, timeout};
+
+use super::answer::OverBudgetContent;
+use super::breaker::End;
+use super::call::Trouble;
+use super::remote::Shared;
+use super::stats::{add, count};
+use crate::object::{Kind, seal};
+
+/// From the beginning of one write to its end.
+const UPLOAD: &str = "gobo_remote_upload_seconds";
+
+/// How often it is looked whether the bucket may be tried again.
+const POLL: Duration = Duration::from_millis(200);
+
+/// What is to be written.
+#[derive(Debug, Clone)]
+pub enum Content {
+    /// The index of the key, as it is in the store by then.
+    Index,
+    /// That the constraint is refused.
+    Refused(Box<Refusal>),
+    /// That a compile under these limits went over one of them.
+    OverBudget(Box<OverBudget>, CompileLimits),
+}
+
+/// An object to be written.
+#[derive(Debug, Clone)]
+pub struct Put {
+    /// Of which key.
+    pub key: IndexKey,
+    /// With what.
+    pub content: Content,
+    /// Whether it takes the place of what is there. Else that stays, which spares bandwidth and is no matter of right and wrong: both
+    /// say the same.
+    pub replaces: bool,
+}
+
+/// The rest of the queue, which the tasks share.
+pub(super) type Queue = Arc<Mutex<mpsc::Receiver<Put>>>;
+
+/// Writes what comes until the queue is closed and empty. `_alive` is dropped then.
+pub(super) async fn work(shared: Arc<Shared>, queue: Queue, _alive: std::sync::mpsc::Sender<()>) {
+    loop {
+        let next = queue.lock().await.recv().await;
+        let Some(put) = next else { return };
+        shared.write(put).await;
+    }
+}
+
+impl Shared {
+    /// Puts an object in the queue, if this process writes; beyond its length it is dropped and counted.
+    pub(super) fn enqueue(&self, put: Put) -> bool {
+        let queue = self.queue.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let Some(queue) = queue.as_ref() else { return false };
+        let is_taken = queue.try_send(put).is_ok();
+        if !is_taken {
+            count(&self.counters.dropped);
+        }
+        is_taken
+    }
+
+    async fn write(self: &Arc<Self>, put: Put) {
+        let permit = loop {
+            match self.writes.admit(Instant::now()) {
+                Some(permit) => break permit,
+                // Meanwhile the queue fills, and what is beyond it is dropped.
+                None => sleep(POLL).await,
+            }
+        };
+        let begun = Instant::now();
+        let shared = Arc::clone(self);
+        let name = self.names.index(&put.key);
+        let mode = if put.replaces { PutMode::Overwrite } else { PutMode::Create };
+        let key = put.key;
+        let made = Handle::current().spawn_blocking(move || shared.object(&put)).await;
+        let Some(object) = made.ok().flatten() else {
+            // It was evicted meanwhile, or is damaged.
+            count(&self.counters.write_failures);
+            return;
+        };
+        let bytes = object.len() as u64;
+        let call = self.bucket.put_opts(&name, PutPayload::from(object), mode.into());
+        let trouble = match timeout(self.config.limits.upload, call).await {
+            Ok(Ok(_)) => {
+                permit.tell(End::Answered);
+                count(&self.counters.written);
+                add(&self.counters.written_bytes, bytes);
+                self.absent.remove(&key);
+                histogram!(UPLOAD).record(begun.elapsed());
+                return;
+            }
+            Ok(Err(error)) => {
+                let trouble = Trouble::of(&error);
+                match trouble {
+                    Trouble::Denied => {
+                        tracing::error!(
+                            error = error_chain(&error),
+                            "the bucket refuses to be written to with these credentials"
+                        );
+                    }
+                    Trouble::Absent | Trouble::Failed => {
+                        tracing::warn!(%key, error = error_chain(&error), "an object cannot be written to the bucket");
+                    }
+                    Trouble::Present => {}
+                }
+                trouble
+            }
+            Err(_) => {
+                tracing::warn!(%key, "writing an object to the bucket takes too long, and is given up");
+                Trouble::Failed
+            }
+        };
+        permit.tell(trouble.end());
+        count(match trouble {
+            Trouble::Present => &self.counters.present,
+            Trouble::Denied => &self.counters.denied,
+            Trouble::Absent | Trouble::Failed => &self.counters.write_failures,
+        });
+    }
+
+    /// The bytes of an object. `None`: there is nothing to write any more. Blocks, O(bytes).
+    fn object(&self, put: &Put) -> Option<Vec<u8>> {
+        let signer = self.config.signer.as_deref();
+        let key: Digest = put.key.0;
+        let sealed = match &put.content {
+            Content::Index => {
+                let index = self.store.open_index(&put.key).ok()??;
+                // Nobody is handed from here what this host would not use itself.
+                index.verify().ok()?;
+                seal(Kind::Index, key, index.file_bytes(), signer)
+            }
+            Content::Refused(refusal) => seal(Kind::Refused, key, &serde_json::to_vec(refusal).ok()?, signer),
+            Content::OverBudget(verdict, limits) => {
+                let content = OverBudgetContent { limits: *limits, verdict: (**verdict).clone() };
+                seal(Kind::OverBudget, key, &serde_json::to_vec(&content).ok()?, signer)
+            }
+        };
+        sealed.inspect_err(|error| tracing::warn!(key = %put.key, %error, "an object cannot be made")).ok()
+    }
+}

@@ -1,0 +1,37 @@
+use std::path::PathBuf;
+
+use gobo_types::ErrorKind;
+
+/// Why a bucket cannot be used at all. What goes wrong later is counted, and costs no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum RemoteError {
+    /// The address is none, or its parts do not suffice.
+    #[error("the bucket {url} cannot be used: {why}")]
+    Address {
+        /// The address.
+        url: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A file of keys cannot be used.
+    #[error("the file of keys {} cannot be used: {why}", path.display())]
+    KeyFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The threads of the calls cannot be started.
+    #[error("cannot start the threads that call the bucket")]
+    Threads(#[source] std::io::Error),
+}
+
+impl RemoteError {
+    /// The kind of error.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Address { .. } | Self::KeyFile { .. } => ErrorKind::Invalid,
+            Self::Threads(_) => ErrorKind::Busy,
+        }
+    }
+}

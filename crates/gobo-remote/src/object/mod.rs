@@ -1,0 +1,13 @@
+//! What an object is: its name, its envelope, its signatures.
+
+mod decode;
+mod encode;
+mod envelope;
+mod name;
+mod signing;
+
+pub use decode::{Decoder, Failure, Sink};
+pub use encode::seal;
+pub use envelope::{Envelope, HEADER_BYTES, Kind, MAX_SIGNATURES, Rejected, SIGNATURE_BYTES, Signature};
+pub use name::Names;
+pub use signing::{Signer, Trust};
