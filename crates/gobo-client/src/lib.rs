@@ -42,7 +42,7 @@ mod vocabulary_ref;
 
 pub use answer::{
     CatalogRebuild, Checked, DaemonStatus, GarbageEvent, GarbageIndex, GarbageSummary, IndexDescription,
-    IndexEntry, IndexLocation, PinnedIndex, Source, VocabularyInfo,
+    IndexEntry, IndexLocation, PinnedIndex, RemoteStatus, Source, VocabularyInfo,
 };
 pub use background::{Lost, Pending};
 pub use batch::{Batch, BatchItem};

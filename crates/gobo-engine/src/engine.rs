@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use gobo_artifact::Index;
-use gobo_remote::{Remote, RemoteStats};
+use gobo_remote::Remote;
 use gobo_store::{Catalog, CollectEvent, IndexRecord, NamedVocabulary, Rebuilt, Sled, Store};
 use gobo_tokenizer::Imported;
 use gobo_types::{CompileError, CompileLimits, Digest, IndexKey, error_chain};
@@ -352,9 +352,9 @@ impl Engine {
         self.inner.counters.snapshot(pool.queued_and_running(), pool.oldest_wait())
     }
 
-    /// The counters of the bucket that is shared with other hosts; `None` without one.
-    pub fn remote_stats(&self) -> Option<RemoteStats> {
-        self.inner.remote.as_ref().map(Remote::stats)
+    /// The bucket that is shared with other hosts.
+    pub fn remote(&self) -> Option<&Remote> {
+        self.inner.remote.as_ref()
     }
 
     /// Number of panics that reached a worker: bugs, each contained.

@@ -29,7 +29,9 @@ mod workers;
 pub use config::{EngineConfig, LookupOrder, RemoteTier, UpkeepConfig};
 pub use engine::Engine;
 pub use error::EngineError;
-pub use gobo_remote::{RemoteConfig, RemoteStats};
+pub use gobo_remote::{
+    Limits as RemoteLimits, Mode as RemoteMode, Remote, RemoteConfig, RemoteStats, Signer, Trust, connect,
+};
 pub use gobo_store::{
     Candidate, CollectEvent, Collected, Owner, Quarantine, Spared, Trimmed, VerdictBounds, Writers,
 };

@@ -5,6 +5,7 @@ use clap::Args;
 use gobo_cli::options::{Bound, Defaults, bound, duration, host_and_port, size};
 
 use super::constraint::PairArgs;
+use super::remote::{OrderArg, RemoteArgs};
 
 #[derive(Debug, Args)]
 pub(crate) struct PrewarmArgs {
@@ -43,6 +44,11 @@ pub(crate) struct ServeArgs {
     /// Serve a page of metrics for Prometheus over HTTP, at /metrics
     #[arg(long, value_name = "HOST:PORT", value_parser = host_and_port)]
     pub(crate) metrics: Option<String>,
+    #[command(flatten)]
+    pub(crate) remote: RemoteArgs,
+    /// When the bucket is asked
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t, help_heading = "Bucket")]
+    pub(crate) lookup: OrderArg,
     /// Compile on threads of the daemon itself: for trusted callers; no limits but those of a pass
     #[arg(long, conflicts_with_all = ["worker_memory_mib", "worker_cpu_s", "worker_wall_s"])]
     pub(crate) inline: bool,

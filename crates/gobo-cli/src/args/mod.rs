@@ -8,6 +8,7 @@ mod grammar;
 mod manual;
 mod operand;
 mod parse;
+mod remote;
 mod store;
 mod tokenizer;
 mod uses;

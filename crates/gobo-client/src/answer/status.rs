@@ -90,7 +90,16 @@ pub struct DaemonStatus {
     pub calls_turned_away: u64,
     /// Bytes that the requests under way and long answers hold.
     pub request_bytes: u64,
+    /// Resolves since the start, of those that had to wait, whose index the bucket of several hosts had.
+    pub fetched: u64,
+    /// Verdicts since the start that it had.
+    pub fetched_verdicts: u64,
+    /// The bucket; `None` without one.
+    pub remote: Option<RemoteStatus>,
 }
+
+/// The bucket that a daemon shares with other hosts, as its message has it.
+pub type RemoteStatus = v1::RemoteStatus;
 
 impl DaemonStatus {
     pub(crate) fn read(status: v1::StatusReply) -> Self {
@@ -134,6 +143,9 @@ impl DaemonStatus {
             calls: status.calls,
             calls_turned_away: status.calls_turned_away,
             request_bytes: status.request_bytes,
+            fetched: status.fetched,
+            fetched_verdicts: status.fetched_verdicts,
+            remote: status.remote,
         }
     }
 }

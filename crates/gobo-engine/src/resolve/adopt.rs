@@ -36,7 +36,7 @@ impl Inner {
         let ask = Ask::plain(Arc::clone(ending.cancelled()));
         let (inner, asked, its_ending) = (Arc::clone(self), Arc::clone(job), Arc::clone(ending));
         let turned = self.reads.submit(ask, move |call| match call {
-            Call::Run((), ..) => inner.look_first(its_ending, asked),
+            Call::Run((), ..) => inner.look_first(&its_ending, asked),
             Call::Turned(_) => {
                 inner.search(&its_ending, asked);
                 Then::Done
@@ -49,7 +49,7 @@ impl Inner {
     }
 
     /// Runs on a reader's thread.
-    fn look_first(self: &Arc<Self>, ending: Arc<Ending>, job: Arc<Job>) -> Then<()> {
+    fn look_first(self: &Arc<Self>, ending: &Arc<Ending>, job: Arc<Job>) -> Then<()> {
         if ending.cancelled().load(Ordering::Relaxed) {
             return Then::Done;
         }
@@ -59,7 +59,7 @@ impl Inner {
             _ => match self.recall(&job.key, &job.limits) {
                 Ok(Some(verdict)) => Err(verdict),
                 _ => {
-                    self.search(&ending, job);
+                    self.search(ending, job);
                     return Then::Done;
                 }
             },

@@ -120,8 +120,9 @@ impl Landing {
             inner.remember(job, verdict);
         }
         if let Some(lead) = self.ending.take() {
-            let counters = &inner.counters;
-            Counters::count(if end.is_ok() { &counters.fetched } else { &counters.fetched_verdicts });
+            if end.is_err() {
+                Counters::count(&inner.counters.fetched_verdicts);
+            }
             record(RESOLVE, job.submitted.elapsed());
             // For the compile beside it, which nobody else knows any more.
             self.ending.cancelled().store(true, Ordering::Relaxed);

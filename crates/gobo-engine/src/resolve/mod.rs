@@ -17,6 +17,7 @@ use std::time::{Instant, SystemTime};
 use gobo_store::CachedVerdict;
 use gobo_types::{CompileError, CompileLimits, IndexKey};
 
+use crate::handed_out::Source;
 use crate::inner::Inner;
 use crate::request::{Checked, Done, FlightEnd, Outcome, Purpose, Request};
 use crate::single_flight::Joined;
@@ -35,9 +36,15 @@ impl Inner {
             Err(error) => return Ticket::ready(Err(store_trouble(&error))),
         }
         let end = self.fly(request, key, limits, Purpose::Index);
+        let inner = Arc::clone(self);
         Ticket::pending(async move {
             match end.await? {
-                Done::Index(found) => Ok(found),
+                Done::Index(found) => {
+                    if found.source == Source::Remote {
+                        Counters::count(&inner.counters.fetched);
+                    }
+                    Ok(found)
+                }
                 Done::Checked(_) => Err(CompileError::Failed("a resolve ended with a report".into())),
             }
         })

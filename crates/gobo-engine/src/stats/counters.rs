@@ -16,9 +16,9 @@ pub struct Stats {
     pub negative_hits: u64,
     /// Resolves that had to wait: for a compile, or until the file of another process was verified; shared ones included.
     pub misses: u64,
-    /// Resolves and checks that the bucket of several hosts answered with an index.
+    /// Those of them whose index the bucket of several hosts had.
     pub fetched: u64,
-    /// Those that it answered with a verdict.
+    /// Verdicts that it had, each counted once for all who waited for it.
     pub fetched_verdicts: u64,
     /// Compiles that ended in an index, those for a report alone included.
     pub compiled: u64,

@@ -28,7 +28,7 @@ fn tier(bucket: &Arc<Faulty>, mode: Mode, order: LookupOrder) -> RemoteTier {
         Limits { lookup: BUDGET, upload: BUDGET, absent: Duration::from_millis(50), ..Limits::default() };
     let store = Arc::clone(bucket) as Arc<dyn ObjectStore>;
     let config = RemoteConfig { mode, limits, ..RemoteConfig::default() };
-    RemoteTier { bucket: Bucket { store, prefix: Path::default() }, config, order }
+    RemoteTier { bucket: Bucket { address: "memory:".into(), store, prefix: Path::default() }, config, order }
 }
 
 struct Host {
@@ -93,7 +93,7 @@ impl Host {
     }
 
     fn remote(&self) -> RemoteStats {
-        self.engine.remote_stats().unwrap()
+        self.engine.remote().unwrap().stats()
     }
 
     fn wait_until(&self, what: impl Fn(&RemoteStats) -> bool) {
@@ -192,7 +192,7 @@ fn nobody_waits_for_a_bucket_that_does_not_answer() {
     let begun = Instant::now();
     assert_eq!(race.resolve("a+").unwrap().source, Source::Compile);
     assert!(begun.elapsed() < BUDGET, "{:?}", begun.elapsed());
-    race.wait_until(|stats| stats.cancelled == 1);
+    race.wait_until(|stats| stats.given_up == 1);
     // Who looks first waits for one budget; after five of them, for nothing.
     let first = Host::open(tier(&bucket, Mode::Read, LookupOrder::First), same);
     for number in 0..12 {

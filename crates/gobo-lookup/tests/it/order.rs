@@ -34,7 +34,11 @@ async fn a_daemon_then_files_then_maps() {
     daemon.stop().await;
     let [first_found, second_found] =
         [&first, &second].map(|lookup| FoundSource::ALL.map(|source| lookup.stats().found.of(source)));
-    assert_eq!((first_found, second_found), ([1, 0, 1, 0, 0], [1, 1, 0, 0, 0]), "in the order of `ALL`");
+    assert_eq!(
+        (first_found, second_found),
+        ([1, 0, 0, 1, 0, 0], [1, 1, 0, 0, 0, 0]),
+        "in the order of `ALL`"
+    );
     let stats = first.stats();
     assert_eq!((stats.waits.count, stats.local_compiles, stats.fallbacks), (1, 0, vec![]));
     assert!(place.workers().is_empty(), "no worker was started");

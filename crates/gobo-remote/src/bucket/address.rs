@@ -16,6 +16,8 @@ use crate::RemoteError;
 /// An object store, and where in it the objects are.
 #[derive(Debug, Clone)]
 pub struct Bucket {
+    /// Its address, for a person.
+    pub address: String,
     /// The store.
     pub store: Arc<dyn ObjectStore>,
     /// What the names of all objects begin with.
@@ -76,11 +78,11 @@ pub fn connect(address: &str) -> Result<Bucket, RemoteError> {
             let folder = url.to_file_path().map_err(|()| trouble("it names no folder".into()))?;
             std::fs::create_dir_all(&folder).map_err(|error| trouble(error.to_string()))?;
             let folder = LocalFileSystem::new_with_prefix(folder).map_err(failed)?;
-            return Ok(Bucket { store: Arc::new(folder), prefix: Path::default() });
+            return Ok(Bucket { address: address.into(), store: Arc::new(folder), prefix: Path::default() });
         }
         _ => return Err(other()),
     };
-    Ok(Bucket { store, prefix: path })
+    Ok(Bucket { address: address.into(), store, prefix: path })
 }
 
 /// An address for a person.

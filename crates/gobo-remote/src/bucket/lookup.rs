@@ -216,7 +216,7 @@ impl Look {
 impl Drop for Look {
     fn drop(&mut self) {
         if self.then.is_some() {
-            count(&self.shared.counters.cancelled);
+            count(&self.shared.counters.given_up);
         }
     }
 }

@@ -104,6 +104,7 @@ impl Shared {
 /// The bucket of one host's store. All methods may be called from any thread, and none waits for the network but
 /// [`Remote::close`].
 pub struct Remote {
+    address: String,
     shared: Arc<Shared>,
     /// `None` once closed.
     runtime: Mutex<Option<Runtime>>,
@@ -113,7 +114,7 @@ pub struct Remote {
 
 impl fmt::Debug for Remote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Remote").field("bucket", &self.shared.bucket.to_string()).finish_non_exhaustive()
+        f.debug_struct("Remote").field("bucket", &self.address).finish_non_exhaustive()
     }
 }
 
@@ -123,7 +124,7 @@ impl Remote {
     /// # Errors
     /// [`RemoteError::Threads`].
     pub fn open(
-        Bucket { store: bucket, prefix }: Bucket,
+        Bucket { address, store: bucket, prefix }: Bucket,
         store: Store,
         config: RemoteConfig,
     ) -> Result<Self, RemoteError> {
@@ -153,7 +154,12 @@ impl Remote {
         for _ in 0..WRITERS {
             runtime.spawn(upload::work(Arc::clone(&shared), Arc::clone(&queue), alive.clone()));
         }
-        Ok(Self { shared, runtime: Mutex::new(Some(runtime)), written: Mutex::new(written) })
+        Ok(Self { address, shared, runtime: Mutex::new(Some(runtime)), written: Mutex::new(written) })
+    }
+
+    /// The address of the bucket.
+    pub fn address(&self) -> &str {
+        &self.address
     }
 
     /// What it was opened with.
@@ -194,8 +200,8 @@ impl Remote {
         let queued = queue.as_ref().map_or(0, |queue| queue.max_capacity() - queue.capacity());
         RemoteStats {
             queued: queued as u64,
-            is_reading_open: self.shared.reads.is_open(),
-            is_writing_open: self.shared.writes.is_open(),
+            is_reading_paused: self.shared.reads.is_open(),
+            is_writing_paused: self.shared.writes.is_open(),
             ..self.shared.counters.snapshot()
         }
     }

@@ -26,7 +26,7 @@ pub struct RemoteStats {
     /// Lookups that were not made, because the breaker is open.
     pub skipped: u64,
     /// Lookups that were given up, because a compile was faster.
-    pub cancelled: u64,
+    pub given_up: u64,
     /// Bytes of objects that were read.
     pub read_bytes: u64,
     /// Objects that were written.
@@ -42,9 +42,9 @@ pub struct RemoteStats {
     /// Objects that wait to be written now.
     pub queued: u64,
     /// Whether reading is given up for a while now.
-    pub is_reading_open: bool,
+    pub is_reading_paused: bool,
     /// Whether writing is given up for a while now.
-    pub is_writing_open: bool,
+    pub is_writing_paused: bool,
 }
 
 #[derive(Debug, Default)]
@@ -58,7 +58,7 @@ pub(super) struct Counters {
     pub(super) timeouts: AtomicU64,
     pub(super) denied: AtomicU64,
     pub(super) skipped: AtomicU64,
-    pub(super) cancelled: AtomicU64,
+    pub(super) given_up: AtomicU64,
     pub(super) read_bytes: AtomicU64,
     pub(super) written: AtomicU64,
     pub(super) written_bytes: AtomicU64,
@@ -95,7 +95,7 @@ impl Counters {
             timeouts: read(&self.timeouts),
             denied: read(&self.denied),
             skipped: read(&self.skipped),
-            cancelled: read(&self.cancelled),
+            given_up: read(&self.given_up),
             read_bytes: read(&self.read_bytes),
             written: read(&self.written),
             written_bytes: read(&self.written_bytes),

@@ -35,8 +35,11 @@ pub(crate) struct Host {
 impl Host {
     pub(crate) fn with(bucket: &Arc<Faulty>, config: RemoteConfig) -> Self {
         let (folder, store) = store();
-        let bucket =
-            Bucket { store: Arc::clone(bucket) as Arc<dyn ObjectStore>, prefix: Path::from("fleet") };
+        let bucket = Bucket {
+            address: "memory:".into(),
+            store: Arc::clone(bucket) as Arc<dyn ObjectStore>,
+            prefix: Path::from("fleet"),
+        };
         let remote = Remote::open(bucket, store.clone(), config).unwrap();
         Self { _folder: folder, store, remote }
     }

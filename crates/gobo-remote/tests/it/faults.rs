@@ -51,7 +51,7 @@ fn each_fault_ends_in_time_and_is_counted() {
         assert_eq!(counter(&host.remote.stats()), 1, "{fault:?}: {:?}", host.remote.stats());
         assert!(temporary(&host.store).is_empty(), "{fault:?}");
         if fault == Fault::Denied {
-            assert!(host.remote.stats().is_reading_open, "no second try mends that");
+            assert!(host.remote.stats().is_reading_paused, "no second try mends that");
             continue;
         }
         bucket.reading(Fault::None);
@@ -69,7 +69,7 @@ fn a_bucket_that_fails_is_left_alone_and_tried_again() {
     for _ in 0..5 {
         host.look(key);
     }
-    assert!(host.remote.stats().is_reading_open);
+    assert!(host.remote.stats().is_reading_paused);
     let begun = Instant::now();
     for _ in 0..100 {
         assert!(matches!(host.look(key), Answer::Unknown));
@@ -82,7 +82,7 @@ fn a_bucket_that_fails_is_left_alone_and_tried_again() {
         assert!(begun.elapsed() < Duration::from_secs(5));
         std::thread::sleep(Duration::from_millis(20));
     }
-    assert!(!host.remote.stats().is_reading_open);
+    assert!(!host.remote.stats().is_reading_paused);
 }
 
 #[test]
@@ -96,12 +96,12 @@ fn writes_that_hang_do_not_stop_reads() {
     for _ in 0..8 {
         host.remote.put(Put { key, content: Content::Index, replaces: true });
     }
-    host.wait_until(|stats| stats.is_writing_open);
-    assert!(host.look(key).is_found() && !host.remote.stats().is_reading_open);
+    host.wait_until(|stats| stats.is_writing_paused);
+    assert!(host.look(key).is_found() && !host.remote.stats().is_reading_paused);
     // What waits is written once it can be.
     bucket.writing(Fault::None);
     host.wait_until(|stats| stats.queued == 0 && stats.written >= 1);
-    assert!(!host.remote.stats().is_writing_open);
+    assert!(!host.remote.stats().is_writing_paused);
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn a_lookup_that_is_given_up_calls_nobody_and_leaves_nothing() {
         drop(lookup);
         assert!(called.recv().is_err(), "{fault:?}");
     }
-    host.wait_until(|stats| stats.cancelled == 2);
+    host.wait_until(|stats| stats.given_up == 2);
     assert!(temporary(&host.store).is_empty());
     assert_eq!(host.remote.stats().timeouts, 0, "it says nothing of the bucket");
 }

@@ -8,7 +8,7 @@ use gobo_engine::{Engine, Stats, StoreStats};
 use metrics::{Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
-use super::page;
+use super::{page, remote};
 use crate::admission::{Usage, UsageNow};
 use crate::error::ServeError;
 use crate::transport::listen_on_each;
@@ -56,6 +56,9 @@ async fn keep_up(engine: Weak<Engine>, usage: Usage, numbers: PrometheusHandle) 
     while let Some(engine) = engine.upgrade() {
         publish(&engine.stats(), engine.panics());
         publish_store(&engine.store_stats());
+        if let Some(remote) = engine.remote() {
+            remote::publish(&remote.stats());
+        }
         publish_usage(&usage.now());
         drop(engine);
         // Moves the samples of histograms to their buckets.
@@ -70,6 +73,8 @@ fn publish(stats: &Stats, panics: u64) {
         hits,
         negative_hits,
         misses,
+        fetched,
+        fetched_verdicts,
         compiled,
         refused,
         unavailable,
@@ -90,7 +95,11 @@ fn publish(stats: &Stats, panics: u64) {
         died,
         retired,
     } = *stats;
-    for (source, count) in [("host", hits), ("verdict", negative_hits), ("compile", misses)] {
+    // Of those who waited, who was not answered by the bucket was answered by a compile.
+    let made = misses.saturating_sub(fetched);
+    for (source, count) in
+        [("host", hits), ("verdict", negative_hits), ("remote", fetched), ("compile", made)]
+    {
         counter!("gobo_resolves_total", "source" => source).absolute(count);
     }
     for (verdict, count) in
@@ -98,6 +107,7 @@ fn publish(stats: &Stats, panics: u64) {
     {
         counter!("gobo_compiles_total", "verdict" => verdict).absolute(count);
     }
+    counter!("gobo_remote_verdicts_total").absolute(fetched_verdicts);
     counter!("gobo_later_passes_total").absolute(later_passes);
     counter!("gobo_out_of_proportion_total").absolute(out_of_proportion);
     for (reason, count) in [("queue", shed_queue), ("quota", shed_quota), ("deadline", shed_deadline)] {
@@ -199,14 +209,19 @@ fn publish_usage(now: &UsageNow) {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a gauge is a float")]
-fn set(name: &'static str, value: u64) {
+pub(super) fn set(name: &'static str, value: u64) {
     gauge!(name).set(value as f64);
 }
 
 fn describe() {
+    remote::describe();
     for (name, what) in [
-        ("gobo_resolves_total", "Resolves by where the answer was: a file, a remembered verdict, a compile."),
+        (
+            "gobo_resolves_total",
+            "Resolves by where the answer was: a file, a remembered verdict, the bucket, a compile.",
+        ),
         ("gobo_compiles_total", "Compiles by how they ended; refused includes over budget."),
+        ("gobo_remote_verdicts_total", "Verdicts that the bucket had."),
         ("gobo_later_passes_total", "Compiles that went back after cheaper ones with a larger budget."),
         ("gobo_shed_total", "Compiles turned away at once, by reason."),
         ("gobo_workers_ended_total", "Worker processes that were replaced, by reason."),

@@ -2,5 +2,6 @@
 
 mod export;
 mod page;
+mod remote;
 
 pub(crate) use export::serve;

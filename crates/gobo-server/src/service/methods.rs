@@ -20,7 +20,7 @@ use super::fetch::{FileStream, Mapped};
 use super::garbage::{self, GarbageStream};
 use super::import::Uploads;
 use super::in_place::in_place;
-use super::reply::{bytes, location, path_text, vocabulary_info, vocabulary_ref};
+use super::reply::{bytes, location, path_text, remote_status, vocabulary_info, vocabulary_ref};
 use crate::admission::{Held, Usage};
 use crate::status;
 
@@ -380,6 +380,9 @@ impl Gobo for Service {
             calls_turned_away: usage.calls_turned_away,
             request_bytes: usage.request_bytes,
             out_of_proportion: stats.out_of_proportion,
+            fetched: stats.fetched,
+            fetched_verdicts: stats.fetched_verdicts,
+            remote: self.engine.remote().map(remote_status),
         }))
     }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use bytes::Bytes;
-use gobo_engine::{Engine, OpenVocabulary, Resolved, Source, VocabularyRef};
+use gobo_engine::{Engine, OpenVocabulary, Remote, RemoteMode, RemoteStats, Resolved, Source, VocabularyRef};
 use gobo_proto::{digest, v1};
 use gobo_types::Binding;
 use tonic::Status;
@@ -67,5 +67,53 @@ pub(crate) fn vocabulary_info(engine: &Engine, open: &OpenVocabulary, store: &st
         canonical: vocabulary.canonical_form(),
         path: path_text(engine.store().vocabulary_path(&digest)),
         store: store.to_owned(),
+    }
+}
+
+pub(crate) fn remote_status(remote: &Remote) -> v1::RemoteStatus {
+    // Taken apart, so that a new number cannot be forgotten here.
+    let RemoteStats {
+        indices,
+        verdicts,
+        absent,
+        remembered_absent,
+        rejected,
+        failed,
+        timeouts,
+        denied,
+        skipped,
+        given_up,
+        read_bytes,
+        written,
+        written_bytes,
+        present,
+        write_failures,
+        dropped,
+        queued,
+        is_reading_paused,
+        is_writing_paused,
+    } = remote.stats();
+    v1::RemoteStatus {
+        bucket: remote.address().to_owned(),
+        writes: remote.config().mode == RemoteMode::Write,
+        indices,
+        verdicts,
+        absent,
+        remembered_absent,
+        rejected: rejected.iter().sum(),
+        failed,
+        timeouts,
+        denied,
+        skipped,
+        given_up,
+        read_bytes,
+        written,
+        written_bytes,
+        present,
+        write_failures,
+        dropped,
+        queued,
+        is_reading_paused,
+        is_writing_paused,
     }
 }

@@ -46,6 +46,7 @@ fn config(global: &Global, args: &ServeArgs) -> anyhow::Result<EngineConfig> {
             quarantine: Quarantine { max_bytes: args.max_quarantine_bytes, max_age: args.max_quarantine_age },
             ..UpkeepConfig::default()
         },
+        remote: args.remote.tier(args.lookup)?,
         ..backend::config(global)?.serving()
     })
 }
@@ -116,6 +117,9 @@ pub(crate) fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<Outcome> 
         }
         for address in server.tcp_addresses() {
             output::note(format_args!("listening on http://{address} (no encryption, no authentication)"));
+        }
+        if let Some(bucket) = &args.remote.remote {
+            output::note(format_args!("sharing indices through {bucket}"));
         }
         for address in server.metrics_addresses() {
             output::note(format_args!("metrics on http://{address}/metrics"));

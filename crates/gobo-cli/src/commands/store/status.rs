@@ -2,7 +2,7 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::bail;
-use gobo_client::{Client, DaemonStatus};
+use gobo_client::{Client, DaemonStatus, RemoteStatus};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
@@ -50,7 +50,7 @@ pub(crate) fn run(global: &Global, args: &StatusArgs) -> anyhow::Result<Outcome>
 }
 
 fn of_daemon(status: &DaemonStatus, address: &str) -> Value {
-    json!({
+    let mut value = json!({
         "store": status.store, "vocabularies": status.vocabularies, "indices": status.indices,
         "bytes": status.bytes, "hits": status.hits, "negative_hits": status.negative_hits,
         "misses": status.misses, "in_flight": status.in_flight, "queued": status.queued,
@@ -67,7 +67,31 @@ fn of_daemon(status: &DaemonStatus, address: &str) -> Value {
         "connections_closed": status.connections_closed, "calls": status.calls,
         "calls_turned_away": status.calls_turned_away, "request_bytes": status.request_bytes, "daemon": address, "version": status.version, "workers": status.workers,
         "uptime_s": status.uptime.as_secs(),
-    })
+    });
+    if let (Value::Object(all), Some(remote)) = (&mut value, &status.remote) {
+        all.extend([
+            ("fetched".to_owned(), status.fetched.into()),
+            ("fetched_verdicts".to_owned(), status.fetched_verdicts.into()),
+        ]);
+        all.extend(of_remote(remote));
+    }
+    value
+}
+
+/// The numbers of the bucket, each under a name of its own.
+fn of_remote(remote: &RemoteStatus) -> Vec<(String, Value)> {
+    let numbers = json!({
+        "bucket": remote.bucket, "mode": if remote.writes { "write" } else { "read" },
+        "indices": remote.indices, "verdicts": remote.verdicts, "absent": remote.absent,
+        "remembered_absent": remote.remembered_absent, "rejected": remote.rejected, "failed": remote.failed,
+        "timeouts": remote.timeouts, "denied": remote.denied, "skipped": remote.skipped, "given_up": remote.given_up,
+        "read_bytes": remote.read_bytes, "written": remote.written, "written_bytes": remote.written_bytes,
+        "present": remote.present, "write_failures": remote.write_failures, "dropped": remote.dropped,
+        "queued": remote.queued, "reading_paused": u64::from(remote.is_reading_paused),
+        "writing_paused": u64::from(remote.is_writing_paused),
+    });
+    let numbers = numbers.as_object().cloned().unwrap_or_default();
+    numbers.into_iter().map(|(name, number)| (format!("remote_{name}"), number)).collect()
 }
 
 fn micros(duration: Duration) -> u64 {
