@@ -91,7 +91,10 @@ impl Engine {
         }
         tracing::info!(store = %store.root().display(), ?opened, swept, "the store is open");
         let remote = match &config.remote {
-            Some(tier) => Some(Remote::open(tier.bucket.clone(), store.clone(), tier.config.clone())?),
+            Some(tier) => {
+                let (bucket, config) = (tier.bucket.clone(), tier.config.clone());
+                Some(Arc::new(Remote::open(bucket, store.clone(), config)?))
+            }
             None => None,
         };
         let counters = Arc::<Counters>::default();
@@ -352,9 +355,13 @@ impl Engine {
         self.inner.counters.snapshot(pool.queued_and_running(), pool.oldest_wait())
     }
 
+    pub(crate) fn inner(&self) -> &Arc<Inner> {
+        &self.inner
+    }
+
     /// The bucket that is shared with other hosts.
-    pub fn remote(&self) -> Option<&Remote> {
-        self.inner.remote.as_ref()
+    pub fn remote(&self) -> Option<Arc<Remote>> {
+        self.inner.remote.clone()
     }
 
     /// Number of panics that reached a worker: bugs, each contained.

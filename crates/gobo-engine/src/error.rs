@@ -99,6 +99,9 @@ pub enum EngineError {
     /// The operating system gives no threads.
     #[error("cannot start the worker threads")]
     Threads(#[source] io::Error),
+    /// There is no bucket.
+    #[error("this host shares no bucket with others; --remote URL gives one")]
+    NoRemote,
     /// The bucket that hosts share cannot be used.
     #[error(transparent)]
     Remote(#[from] RemoteError),
@@ -122,7 +125,7 @@ impl EngineError {
             | Self::UnknownIndex { .. } => ErrorKind::NotFound,
             Self::Vocabulary { source, .. } => source.kind(),
             Self::NameTaken { .. } => ErrorKind::Exists,
-            Self::BadImport { .. } => ErrorKind::Invalid,
+            Self::BadImport { .. } | Self::NoRemote => ErrorKind::Invalid,
             Self::BadFile(source) => match source.kind() {
                 ErrorKind::Version => ErrorKind::Version,
                 // Damage is the mistake of its sender.

@@ -35,7 +35,7 @@ pub(crate) struct Inner {
     /// What blocks on the disk and not on a core.
     pub(crate) reads: Pool<()>,
     /// What is shared with other hosts.
-    pub(crate) remote: Option<Remote>,
+    pub(crate) remote: Option<Arc<Remote>>,
     pub(crate) flights: SingleFlight<FlightKey, FlightEnd>,
     pub(crate) known: Known,
     pub(crate) counters: Arc<Counters>,

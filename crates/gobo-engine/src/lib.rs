@@ -17,6 +17,7 @@ mod handed_out;
 mod import;
 mod inner;
 mod owned_catalog;
+mod pull;
 mod request;
 mod resolve;
 mod single_flight;
@@ -30,7 +31,8 @@ pub use config::{EngineConfig, LookupOrder, RemoteTier, UpkeepConfig};
 pub use engine::Engine;
 pub use error::EngineError;
 pub use gobo_remote::{
-    Limits as RemoteLimits, Mode as RemoteMode, Remote, RemoteConfig, RemoteStats, Signer, Trust, connect,
+    Limits as RemoteLimits, Mode as RemoteMode, Remote, RemoteConfig, RemoteStats, Shard, Signer, Trust,
+    connect,
 };
 pub use gobo_store::{
     Candidate, CollectEvent, Collected, Owner, Quarantine, Spared, Trimmed, VerdictBounds, Writers,
@@ -38,6 +40,7 @@ pub use gobo_store::{
 pub use gobo_worker::{CompileFn, PassTime, WorkerConfig};
 pub use handed_out::{Resolved, Source};
 pub use import::{ImportRequest, MAX_VOCABULARIES};
+pub use pull::{PullRequest, Pulled};
 pub use request::{Checked, Outcome, Request};
 pub use stats::{Stats, StoreStats};
 pub use ticket::Ticket;

@@ -2,6 +2,8 @@ use std::path::PathBuf;
 
 use gobo_types::ErrorKind;
 
+use crate::object::Rejected;
+
 /// Why a bucket cannot be used at all. What goes wrong later is counted, and costs no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum RemoteError {
@@ -21,6 +23,31 @@ pub enum RemoteError {
         /// What is wrong with it.
         why: String,
     },
+    /// There is no such object.
+    #[error("the bucket has not {what} of that name")]
+    NotThere {
+        /// What was asked for.
+        what: &'static str,
+    },
+    /// There is something else.
+    #[error("{what} of the bucket is not used: {why}")]
+    Rejected {
+        /// What was asked for.
+        what: &'static str,
+        /// Why it is not used.
+        why: Rejected,
+    },
+    /// A call failed that somebody waits for.
+    #[error("the bucket fails with {what}: {why}")]
+    Call {
+        /// What was asked for.
+        what: &'static str,
+        /// What it said.
+        why: String,
+    },
+    /// The bucket is closed.
+    #[error("the bucket is closed")]
+    Closed,
     /// The threads of the calls cannot be started.
     #[error("cannot start the threads that call the bucket")]
     Threads(#[source] std::io::Error),
@@ -31,7 +58,9 @@ impl RemoteError {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Address { .. } | Self::KeyFile { .. } => ErrorKind::Invalid,
-            Self::Threads(_) => ErrorKind::Busy,
+            Self::NotThere { .. } => ErrorKind::NotFound,
+            Self::Rejected { .. } => ErrorKind::Corrupt,
+            Self::Call { .. } | Self::Closed | Self::Threads(_) => ErrorKind::Busy,
         }
     }
 }

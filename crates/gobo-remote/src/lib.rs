@@ -18,7 +18,7 @@ mod error;
 pub mod object;
 
 pub use bucket::{
-    Answer, Bucket, Content, Limits, Lookup, Mode, Put, Remote, RemoteConfig, RemoteStats, connect,
+    Answer, Bucket, Content, Limits, Lookup, Mode, Put, Remote, RemoteConfig, RemoteStats, Shard, connect,
 };
 pub use error::RemoteError;
-pub use object::{Signer, Trust};
+pub use object::{Entry, Manifest, ManifestName, Signer, Trust};

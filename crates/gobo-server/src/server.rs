@@ -13,6 +13,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tonic::service::Routes;
 use tonic::transport::Server as Transport;
+use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
 use tower::layer::util::{Identity, Stack};
 
@@ -37,6 +38,9 @@ pub struct ServeConfig {
     pub metrics: Vec<SocketAddr>,
     /// Limits of all callers together.
     pub limits: ServeLimits,
+    /// Becomes true once this host has what it is to have before anybody asks: the service `gobo.v1.Gobo.warm` of the health protocol
+    /// serves from then on. `None`, the default: from the start.
+    pub warm: Option<watch::Receiver<bool>>,
     /// How long calls under way may take after shutdown has begun. Default 10 seconds. Later calls are cut off, and their
     /// compiles are cancelled.
     pub drain: Duration,
@@ -50,6 +54,7 @@ impl ServeConfig {
             tcp: Vec::new(),
             metrics: Vec::new(),
             limits: ServeLimits::default(),
+            warm: None,
             drain: Duration::from_secs(10),
         }
     }
@@ -60,6 +65,7 @@ impl ServeConfig {
 pub struct Server {
     engine: Arc<Engine>,
     usage: Usage,
+    warm: Option<watch::Receiver<bool>>,
     drain: Duration,
     unix: Option<(UnixListener, SocketFile)>,
     tcp: Vec<(TcpListener, SocketAddr)>,
@@ -84,7 +90,7 @@ impl Server {
         }
         let usage = Usage::new(config.limits);
         let metrics = metrics::serve(&config.metrics, &engine, usage.clone())?;
-        Ok(Self { engine, usage, drain: config.drain, unix, tcp, metrics })
+        Ok(Self { engine, usage, warm: config.warm.clone(), drain: config.drain, unix, tcp, metrics })
     }
 
     /// The Unix socket.
@@ -110,6 +116,7 @@ impl Server {
     pub async fn run(self, shutdown: impl Future<Output = ()> + Send) -> Result<(), ServeError> {
         let (reporter, health) = tonic_health::server::health_reporter();
         reporter.set_serving::<Front>().await;
+        let warming = tokio::spawn(report_warm(reporter.clone(), self.warm));
         // Both versions: clients of the older one ask for no other.
         let reflection = || {
             tonic_reflection::server::Builder::configure()
@@ -143,6 +150,7 @@ impl Server {
             () = &mut shutdown => Ok(()),
             Some(ended) = listeners.join_next() => flatten(ended),
         };
+        warming.abort();
         drain(&reporter, &stop, &mut listeners, self.drain).await;
         close(self.engine).await;
         drop(socket_file);
@@ -193,6 +201,18 @@ fn flatten(ended: Served) -> Result<(), ServeError> {
     }
 }
 
+/// The name by which the health protocol tells whether this host is warm.
+const WARM: &str = "gobo.v1.Gobo.warm";
+
+async fn report_warm(reporter: HealthReporter, warm: Option<watch::Receiver<bool>>) {
+    if let Some(mut warm) = warm {
+        reporter.set_service_status(WARM, ServingStatus::NotServing).await;
+        // An error means that whoever was to say so is gone: it is as warm as it will be.
+        let _ = warm.wait_for(|warm| *warm).await;
+    }
+    reporter.set_service_status(WARM, ServingStatus::Serving).await;
+}
+
 async fn drain(
     reporter: &HealthReporter,
     stop: &watch::Sender<bool>,
@@ -200,6 +220,7 @@ async fn drain(
     deadline: Duration,
 ) {
     reporter.set_not_serving::<Front>().await;
+    reporter.set_service_status(WARM, ServingStatus::NotServing).await;
     stop.send_replace(true);
     let ended = async { while listeners.join_next().await.is_some() {} };
     if tokio::time::timeout(deadline, ended).await.is_err() {

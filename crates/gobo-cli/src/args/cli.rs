@@ -2,7 +2,7 @@ use clap::{Parser, Subcommand};
 use gobo_cli::options::Global;
 
 use super::constraint::{CheckArgs, CompileArgs, DiffArgs, ExplainArgs, MaskArgs, SampleArgs};
-use super::daemon::{GetArgs, PrewarmArgs, ServeArgs};
+use super::daemon::{GetArgs, PrewarmArgs, PullArgs, ServeArgs};
 use super::grammar::GrammarCommand;
 use super::manual::{CompletionsArgs, ManArgs};
 use super::store::{CatalogCommand, FileArgs, GcArgs, LsArgs, PinArgs, StatusArgs, UnpinArgs, VerifyArgs};
@@ -52,8 +52,10 @@ pub(crate) enum Command {
     Grammar(GrammarCommand),
     /// Write random texts under the masks
     Sample(SampleArgs),
-    /// Compile a library of constraints into the store, ahead of demand
+    /// Compile a library of constraints into the store, ahead of demand. With --remote: into a bucket, by shards
     Prewarm(PrewarmArgs),
+    /// Fetch what a manifest names from a bucket into the store
+    Pull(PullArgs),
     /// Run the daemon that owns the store
     Serve(ServeArgs),
     /// Resolve one constraint through the daemon, or in this process if none runs
@@ -88,6 +90,7 @@ impl Command {
         match self {
             Self::Check(_) => "check",
             Self::Prewarm(_) => "prewarm",
+            Self::Pull(_) => "pull",
             Self::Get(_) => "get",
             Self::Status(_) => "status",
             Self::Gc(_) => "gc",

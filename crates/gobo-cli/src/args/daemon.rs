@@ -3,23 +3,48 @@ use std::time::Duration;
 
 use clap::Args;
 use gobo_cli::options::{Bound, Defaults, bound, duration, host_and_port, size};
+use gobo_engine::Shard;
 
 use super::constraint::PairArgs;
-use super::remote::{OrderArg, RemoteArgs};
+use super::remote::{BucketArgs, ModeArg, OrderArg, PullLimits, WriteArgs};
 
 #[derive(Debug, Args)]
 pub(crate) struct PrewarmArgs {
     /// Built-in names, imported names, or paths
     #[arg(long, value_name = "T", required = true)]
     pub(crate) tokenizer: Vec<String>,
-    /// Folders and files: .jsonl lines as `gobo check` reads, .regex, .choice, .gbnf, .ebnf, .lark and .schema.json files
+    /// Folders and files: .jsonl (or .jsonl.zst) lines as `gobo check` reads, .regex, .choice, .gbnf, .ebnf, .lark and .schema.json files
     #[arg(value_name = "PATH", required = true)]
     pub(crate) paths: Vec<PathBuf>,
     /// Pin the indices: they are never evicted
-    #[arg(long)]
+    #[arg(long, conflicts_with = "remote")]
     pub(crate) pin: bool,
     #[command(flatten)]
     pub(crate) defaults: Defaults,
+    #[command(flatten)]
+    pub(crate) bucket: BucketArgs,
+    #[command(flatten)]
+    pub(crate) write: WriteArgs,
+    /// Compile shard I of N alone: of the same library, each constraint belongs to one shard
+    #[arg(long, value_name = "I/N", default_value_t = Shard::WHOLE, requires = "remote", help_heading = "Bucket")]
+    pub(crate) shard: Shard,
+    /// Write which keys there are, and which vocabularies, for `gobo pull NAME`
+    #[arg(long, value_name = "NAME", requires = "remote", help_heading = "Bucket")]
+    pub(crate) manifest: Option<String>,
+    /// Compile so many of a hundred of the indices that are in the bucket already again, and compare
+    #[arg(long, value_name = "PERCENT", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=100), requires = "remote", help_heading = "Bucket")]
+    pub(crate) verify: u8,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PullArgs {
+    /// Names of manifests, as `gobo prewarm --manifest` was given them
+    #[arg(value_name = "NAME", required = true)]
+    pub(crate) manifests: Vec<String>,
+    #[command(flatten)]
+    pub(crate) bucket: BucketArgs,
+    #[command(flatten)]
+    pub(crate) limits: PullLimits,
 }
 
 #[derive(Debug, Args)]
@@ -45,7 +70,27 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "HOST:PORT", value_parser = host_and_port)]
     pub(crate) metrics: Option<String>,
     #[command(flatten)]
-    pub(crate) remote: RemoteArgs,
+    pub(crate) bucket: BucketArgs,
+    #[command(flatten)]
+    pub(crate) write: WriteArgs,
+    /// What the daemon may do with the bucket
+    #[arg(
+        long,
+        env = "GOBO_REMOTE_MODE",
+        value_name = "MODE",
+        value_enum,
+        default_value_t,
+        help_heading = "Bucket"
+    )]
+    pub(crate) remote_mode: ModeArg,
+    /// Fetch what this manifest names ahead of demand; may be given several times
+    #[arg(long, value_name = "NAME", requires = "remote", help_heading = "Bucket")]
+    pub(crate) pull: Vec<String>,
+    #[command(flatten)]
+    pub(crate) pull_limits: PullLimits,
+    /// How often it is looked whether a manifest has changed
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = duration, help_heading = "Bucket")]
+    pub(crate) pull_every: Duration,
     /// When the bucket is asked
     #[arg(long, value_name = "WHEN", value_enum, default_value_t, help_heading = "Bucket")]
     pub(crate) lookup: OrderArg,

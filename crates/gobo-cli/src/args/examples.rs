@@ -66,11 +66,17 @@ pub(super) const EXAMPLES: &[(&str, &[&str])] = &[
         &[
             "gobo prewarm --tokenizer o200k_base constraints/",
             "gobo prewarm --tokenizer o200k_base --tokenizer mine a.regex --pin --json",
+            "gobo prewarm --tokenizer mine lib/ --remote s3://b/p --shard 3/64 --manifest m",
         ],
     ),
+    ("pull", &["gobo pull everyday --remote s3://bucket/gobo --store /var/lib/gobo"]),
     (
         "serve",
-        &["gobo serve --store /var/lib/gobo", "gobo serve --listen 10.0.0.7:7450 --metrics 127.0.0.1:9090"],
+        &[
+            "gobo serve --store /var/lib/gobo",
+            "gobo serve --listen 10.0.0.7:7450 --metrics 127.0.0.1:9090",
+            "gobo serve --remote s3://bucket/gobo --trust fleet.pem --pull everyday",
+        ],
     ),
     (
         "get",

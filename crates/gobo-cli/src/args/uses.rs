@@ -146,6 +146,14 @@ fn uses(cli: &Cli) -> Uses {
             (MaxSteps, "without --recompile it compiles nothing"),
             (MaxBytes, "without --recompile it compiles nothing"),
         ]),
+        Command::Prewarm(args) if args.bucket.remote.is_some() => {
+            Uses::of(&[Threads, MaxStates, MaxSteps, MaxBytes, Json]).saying(&[
+                (Store, "with --remote it works on a temporary one"),
+                (StoreWriters, "with --remote it works on a temporary store"),
+                (Server, "with --remote it compiles in processes of its own"),
+            ])
+        }
+        Command::Pull(_) => Uses::of(&[Store, StoreWriters, Json]),
         Command::Check(_) | Command::Prewarm(_) | Command::Get(_) if cli.global.server.is_some() => {
             Uses::of(&[Store, Server, MaxStates, MaxSteps, MaxBytes, Json]).saying(OF_THE_SERVER)
         }

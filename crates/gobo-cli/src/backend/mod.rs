@@ -11,7 +11,9 @@ use std::time::Instant;
 
 use anyhow::Context;
 use gobo_client::{Client, ClientError};
-use gobo_engine::{Engine, EngineConfig, Existing, Owner, Priority, Request, VocabularyRef, Writers};
+use gobo_engine::{
+    Engine, EngineConfig, Existing, Owner, Priority, Request, VocabularyRef, WorkerConfig, Writers,
+};
 use gobo_tokenizer::ImportOptions;
 use gobo_types::{CompileError, Constraint, IndexKey};
 use tokio::runtime::Runtime;
@@ -70,6 +72,13 @@ pub(crate) fn config(global: &Global) -> anyhow::Result<EngineConfig> {
         owner: Owner::command(global.command),
         ..config
     })
+}
+
+/// Worker processes of this very program, with the default limits.
+pub(crate) fn workers() -> anyhow::Result<WorkerConfig> {
+    // The very file that runs, even if another one has its name by now.
+    let program = std::env::current_exe().context("cannot find this program for its workers")?;
+    Ok(WorkerConfig::new(program, ["worker"]))
 }
 
 /// An engine over the store at hand.

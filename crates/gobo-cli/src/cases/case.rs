@@ -301,19 +301,19 @@ impl Case {
     }
 
     /// The lines of a file with their numbers, each a case or what is wrong with it; empty lines skipped.
-    pub(crate) fn each_of(
+    pub(crate) fn each_of<'a>(
         path: &Path,
-        defaults: &SchemaOptions,
+        defaults: &'a SchemaOptions,
         grammars: GrammarDefaults,
-    ) -> anyhow::Result<impl Iterator<Item = (usize, anyhow::Result<Self>)>> {
+    ) -> anyhow::Result<impl Iterator<Item = (usize, anyhow::Result<Self>)> + use<'a>> {
         Ok(Self::each(open(path)?, defaults, grammars))
     }
 
-    fn each(
-        reader: impl BufRead,
+    fn each<R: BufRead>(
+        reader: R,
         defaults: &SchemaOptions,
         grammars: GrammarDefaults,
-    ) -> impl Iterator<Item = (usize, anyhow::Result<Self>)> {
+    ) -> impl Iterator<Item = (usize, anyhow::Result<Self>)> + use<'_, R> {
         (1..).zip(reader.split(b'\n')).filter_map(move |(number, line)| {
             let text = match line.map_err(anyhow::Error::new).and_then(|line| Ok(String::from_utf8(line)?)) {
                 Ok(text) if text.trim().is_empty() => return None,
@@ -325,9 +325,15 @@ impl Case {
     }
 }
 
-fn open(path: &Path) -> anyhow::Result<BufReader<File>> {
-    let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
-    Ok(BufReader::new(file))
+/// The lines of a file, which may be compressed.
+fn open(path: &Path) -> anyhow::Result<Box<dyn BufRead>> {
+    let cannot = || format!("cannot open {}", path.display());
+    let file = File::open(path).with_context(cannot)?;
+    if path.extension().is_some_and(|end| end == "zst") {
+        let decoder = zstd::stream::read::Decoder::new(file).with_context(cannot)?;
+        return Ok(Box::new(BufReader::new(decoder)));
+    }
+    Ok(Box::new(BufReader::new(file)))
 }
 
 #[cfg(test)]

@@ -40,65 +40,102 @@ impl Library {
         grammars: GrammarDefaults,
     ) -> anyhow::Result<Self> {
         let mut library = Self::default();
+        for entry in Walk::new(paths, options, grammars)? {
+            match entry {
+                Ok(entry) => library.entries.push(entry),
+                Err(unreadable) => library.unreadable.push(unreadable),
+            }
+        }
+        Ok(library)
+    }
+}
+
+/// The lines of a file, with their numbers.
+type Lines<'a> = Box<dyn Iterator<Item = (usize, anyhow::Result<Case>)> + 'a>;
+
+/// What is still to be read.
+enum Step<'a> {
+    Path(PathBuf),
+    Lines(String, Lines<'a>),
+}
+
+/// The entries of a library one by one, in their order: of a file of lines no more than one is in memory.
+pub(crate) struct Walk<'a> {
+    /// The last is read next.
+    steps: Vec<Step<'a>>,
+    options: &'a SchemaOptions,
+    grammars: GrammarDefaults,
+}
+
+impl<'a> Walk<'a> {
+    /// As [`Library::read`].
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn new(
+        paths: &[PathBuf],
+        options: &'a SchemaOptions,
+        grammars: GrammarDefaults,
+    ) -> anyhow::Result<Self> {
         for path in paths {
             path.metadata().with_context(|| format!("cannot read {}", path.display()))?;
             if !path.is_dir() && kind(path).is_none() {
                 bail!(
-                    "{}: a library is made of .jsonl, .regex, .choice, .gbnf, .ebnf, .lark and .schema.json files",
+                    "{}: a library is made of .jsonl, .jsonl.zst, .regex, .choice, .gbnf, .ebnf, .lark and .schema.json files",
                     path.display()
                 );
             }
-            library.add(path, options, grammars);
         }
-        Ok(library)
+        let steps = paths.iter().rev().cloned().map(Step::Path).collect();
+        Ok(Self { steps, options, grammars })
     }
 
-    fn add(&mut self, path: &Path, options: &SchemaOptions, grammars: GrammarDefaults) {
-        let id = path.display().to_string();
-        let added = if path.is_dir() {
-            self.add_folder(path, options, grammars)
-        } else if kind(path) == Some("jsonl") {
-            self.add_lines(path, &id, options, grammars)
-        } else {
-            constraint(path, options, grammars).map(|constraint| {
-                self.entries.push(Entry { id: id.clone(), constraint });
-            })
-        };
-        if let Err(error) = added {
-            self.unreadable.push(Unreadable { id, error });
+    /// A constraint, or `None` where the steps of a folder or of a file of lines have taken the place of a path.
+    fn open(&mut self, path: &Path, id: &str) -> anyhow::Result<Option<Entry>> {
+        if path.is_dir() {
+            let listing = path.read_dir().context("cannot list the folder")?;
+            let mut below: Vec<PathBuf> =
+                listing.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
+            below.sort();
+            let is_part = |path: &PathBuf| path.is_dir() || kind(path).is_some();
+            self.steps.extend(below.into_iter().rev().filter(is_part).map(Step::Path));
+            return Ok(None);
         }
-    }
-
-    fn add_folder(
-        &mut self,
-        folder: &Path,
-        options: &SchemaOptions,
-        grammars: GrammarDefaults,
-    ) -> anyhow::Result<()> {
-        let listing = folder.read_dir().context("cannot list the folder")?;
-        let mut below: Vec<PathBuf> =
-            listing.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
-        below.sort();
-        for path in below.iter().filter(|path| path.is_dir() || kind(path).is_some()) {
-            self.add(path, options, grammars);
+        if matches!(kind(path), Some("jsonl" | "jsonl.zst")) {
+            let lines = Case::each_of(path, self.options, self.grammars)?;
+            self.steps.push(Step::Lines(id.to_owned(), Box::new(lines)));
+            return Ok(None);
         }
-        Ok(())
+        let constraint = constraint(path, self.options, self.grammars)?;
+        Ok(Some(Entry { id: id.to_owned(), constraint }))
     }
+}
 
-    fn add_lines(
-        &mut self,
-        path: &Path,
-        name: &str,
-        options: &SchemaOptions,
-        grammars: GrammarDefaults,
-    ) -> anyhow::Result<()> {
-        for (number, case) in Case::each_of(path, options, grammars)? {
-            match case {
-                Ok(case) => self.entries.push(Entry { id: case.id, constraint: case.constraint }),
-                Err(error) => self.unreadable.push(Unreadable { id: format!("{name}:{number}"), error }),
+impl Iterator for Walk<'_> {
+    type Item = Result<Entry, Unreadable>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            match self.steps.pop()? {
+                Step::Path(path) => {
+                    let id = path.display().to_string();
+                    match self.open(&path, &id) {
+                        Ok(None) => {}
+                        Ok(Some(entry)) => return Some(Ok(entry)),
+                        Err(error) => return Some(Err(Unreadable { id, error })),
+                    }
+                }
+                Step::Lines(name, mut lines) => {
+                    let Some((number, case)) = lines.next() else { continue };
+                    let entry = match case {
+                        Ok(case) => Ok(Entry { id: case.id, constraint: case.constraint }),
+                        Err(error) => Err(Unreadable { id: format!("{name}:{number}"), error }),
+                    };
+                    self.steps.push(Step::Lines(name, lines));
+                    return Some(entry);
+                }
             }
         }
-        Ok(())
     }
 }
 
@@ -120,7 +157,7 @@ fn constraint(path: &Path, options: &SchemaOptions, grammars: GrammarDefaults) -
 /// The kind of constraint in a file, by the end of its name; `None` for a file that is no part of a library.
 fn kind(path: &Path) -> Option<&'static str> {
     let name = path.file_name()?.to_str()?;
-    let kinds = ["jsonl", "regex", "choice", "gbnf", "ebnf", "lark", "schema.json"];
+    let kinds = ["jsonl", "jsonl.zst", "regex", "choice", "gbnf", "ebnf", "lark", "schema.json"];
     let stem = |kind: &str| name.strip_suffix(kind)?.strip_suffix('.');
     kinds.into_iter().find(|&kind| stem(kind).is_some_and(|stem| !stem.is_empty()))
 }

@@ -5,5 +5,5 @@ mod library;
 mod replay;
 
 pub(crate) use case::Case;
-pub(crate) use library::{Entry, Library, Unreadable};
+pub(crate) use library::{Entry, Library, Unreadable, Walk};
 pub(crate) use replay::{Replay, Replayed};

@@ -8,7 +8,7 @@ mod store;
 mod tokenizer;
 
 use self::constraint::{check, check_remote, compile, diff, explain, lint, mask, sample};
-use self::daemon::{demo, get, prewarm, serve};
+use self::daemon::{demo, get, prewarm, pull, serve};
 use self::store::{catalog, gc, inspect, ls, pin, status, verify};
 use crate::args::{Cli, Command, Global, GrammarCommand};
 use crate::output::Outcome;
@@ -28,6 +28,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Grammar(GrammarCommand::Lint(args)) => lint::run(global, &args),
         Command::Sample(args) => sample::run(global, &args),
         Command::Prewarm(args) => prewarm::run(global, &args),
+        Command::Pull(args) => pull::run(global, &args),
         Command::Serve(args) => serve::run(global, &args),
         Command::Get(args) => get::run(global, &args),
         Command::Ls(args) => ls::run(global, &args),

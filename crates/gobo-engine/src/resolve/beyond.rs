@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use gobo_artifact::Index;
-use gobo_remote::{Answer, Content, Put, Remote};
+use gobo_remote::{Answer, Content, Put};
 use gobo_store::PendingIndex;
 use gobo_types::{ArtifactDigest, CompileError, error_chain};
 
@@ -106,7 +106,7 @@ impl Landing {
             Answer::Index { file, digest } => match inner.take_over(job, file, digest) {
                 Some(found) => Ok(Done::Index(found)),
                 None => {
-                    inner.remote.iter().for_each(Remote::was_unsound);
+                    inner.remote.iter().for_each(|remote| remote.was_unsound());
                     return self.go_on(true);
                 }
             },

@@ -56,7 +56,7 @@ impl Inner {
     }
 
     /// Puts a published index on record, durably, before anybody is told of it.
-    pub(super) fn published(
+    pub(crate) fn published(
         &self,
         key: &IndexKey,
         artifact_digest: ArtifactDigest,

@@ -115,7 +115,11 @@ impl Inner {
     }
 
     /// A verdict that a compile under these limits ended with before, and that need not be found out again.
-    fn recall(&self, key: &IndexKey, limits: &CompileLimits) -> Result<Option<CompileError>, EngineError> {
+    pub(crate) fn recall(
+        &self,
+        key: &IndexKey,
+        limits: &CompileLimits,
+    ) -> Result<Option<CompileError>, EngineError> {
         let remembered = self.catalog.get(|catalog| catalog.get_verdict(key, limits, SystemTime::now()))?;
         Ok(remembered.map(|verdict| {
             Counters::count(&self.counters.negative_hits);

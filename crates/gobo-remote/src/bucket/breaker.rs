@@ -64,6 +64,11 @@ impl Breaker {
         Some(Permit { breaker: Arc::clone(self), is_told: false })
     }
 
+    /// For a call that is made whatever the breaker says: what is told of it counts where it is closed.
+    pub(super) fn aside(self: &Arc<Self>) -> Permit {
+        Permit { breaker: Arc::clone(self), is_told: true }
+    }
+
     fn told(&self, end: End, now: Instant) {
         let mut state = self.lock();
         // Who fails together is sent back at different times.

@@ -56,6 +56,10 @@ pub(super) struct Look {
     pub(super) key: IndexKey,
     pub(super) given_up: CancellationToken,
     pub(super) begun: Instant,
+    /// How long it may take.
+    pub(super) budget: Duration,
+    /// Whether it asks whatever is known of the bucket.
+    pub(super) is_patient: bool,
     pub(super) then: Option<Then>,
 }
 
@@ -63,13 +67,17 @@ impl Look {
     /// Asks the bucket, and calls what is to be called.
     pub(super) async fn run(mut self) {
         let shared = Arc::clone(&self.shared);
-        if shared.absent.has(&self.key, self.begun) {
+        if !self.is_patient && shared.absent.has(&self.key, self.begun) {
             count(&shared.counters.remembered_absent);
             return self.answer(Answer::Absent);
         }
-        let Some(permit) = shared.reads.admit(self.begun) else {
-            count(&shared.counters.skipped);
-            return self.answer(Answer::Unknown);
+        let permit = match shared.reads.admit(self.begun) {
+            Some(permit) => permit,
+            None if self.is_patient => shared.reads.aside(),
+            None => {
+                count(&shared.counters.skipped);
+                return self.answer(Answer::Unknown);
+            }
         };
         let name = shared.names.index(&self.key);
         let got = timeout_at(self.deadline(), async {
@@ -99,7 +107,7 @@ impl Look {
     }
 
     fn deadline(&self) -> tokio::time::Instant {
-        (self.begun + self.shared.config.limits.lookup).into()
+        (self.begun + self.budget).into()
     }
 
     fn answer(&mut self, answer: Answer) {

@@ -7,6 +7,8 @@ mod breaker;
 mod call;
 mod lookup;
 mod remote;
+mod shard;
+mod shelf;
 mod stats;
 mod upload;
 
@@ -14,5 +16,6 @@ pub use address::{Bucket, connect};
 pub use answer::Answer;
 pub use lookup::Lookup;
 pub use remote::{Limits, Mode, Remote, RemoteConfig};
+pub use shard::Shard;
 pub use stats::RemoteStats;
 pub use upload::{Content, Put};

@@ -1,13 +1,14 @@
 //! The bucket of one host: who reads, who writes, and the threads that do.
 
 use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use gobo_store::Store;
 use gobo_types::IndexKey;
 use object_store::ObjectStore;
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
@@ -15,12 +16,14 @@ use super::absent::Absent;
 use super::address::Bucket;
 use super::answer::Answer;
 use super::breaker::Breaker;
-use super::lookup::{Look, Lookup};
+use super::lookup::{Look, Lookup, Then};
 use super::stats::{Counters, RemoteStats};
 use super::upload::{self, Put};
 use crate::RemoteError;
-use crate::object::{Names, Signer, Trust};
+use crate::object::{Names, Rejected, Signer, Trust};
 
+/// How long a call may take that somebody waits for who is in no hurry.
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 /// Threads that wait for the network.
 const THREADS: usize = 2;
 /// Threads that write what comes from it to the disk.
@@ -91,6 +94,8 @@ pub(super) struct Shared {
     pub(super) absent: Absent,
     pub(super) counters: Counters,
     pub(super) places: Semaphore,
+    /// Objects that are being written.
+    pub(super) writing: AtomicUsize,
     /// `None` where nothing is written, or nothing any more.
     pub(super) queue: Mutex<Option<mpsc::Sender<Put>>>,
 }
@@ -146,6 +151,7 @@ impl Remote {
             absent: Absent::new(config.limits.absent),
             counters: Counters::default(),
             places: Semaphore::new(LOOKUPS),
+            writing: AtomicUsize::new(0),
             queue: Mutex::new(is_writer.then_some(sender)),
             config,
         });
@@ -171,13 +177,24 @@ impl Remote {
     /// temporary file, which [`gobo_store::PendingIndex::publish`] verifies: whoever finds it unsound says so by
     /// [`Remote::was_unsound`]. Once closed, it drops `then` uncalled.
     pub fn lookup(&self, key: IndexKey, then: impl FnOnce(Answer) + Send + 'static) -> Lookup {
+        self.look(key, self.shared.config.limits.lookup, false, Box::new(then))
+    }
+
+    /// As [`Remote::lookup`], for whoever is in no hurry: within 60 s, and whether or not the bucket failed before.
+    pub fn fetch(&self, key: IndexKey, then: impl FnOnce(Answer) + Send + 'static) -> Lookup {
+        self.look(key, PATIENCE, true, Box::new(then))
+    }
+
+    fn look(&self, key: IndexKey, budget: Duration, is_patient: bool, then: Then) -> Lookup {
         let given_up = CancellationToken::new();
         let look = Look {
             shared: Arc::clone(&self.shared),
             key,
             given_up: given_up.clone(),
             begun: Instant::now(),
-            then: Some(Box::new(then)),
+            budget,
+            is_patient,
+            then: Some(then),
         };
         let runtime = self.runtime.lock().unwrap_or_else(PoisonError::into_inner);
         let task = runtime.as_ref().map(|runtime| runtime.spawn(look.run()).abort_handle());
@@ -186,7 +203,30 @@ impl Remote {
 
     /// An index that was found is no sound file.
     pub fn was_unsound(&self) {
-        self.shared.counters.reject(crate::object::Rejected::Unsound);
+        self.reject(Rejected::Unsound);
+    }
+
+    pub(super) fn reject(&self, why: Rejected) {
+        self.shared.counters.reject(why);
+    }
+
+    pub(super) fn bucket(&self) -> &Arc<dyn ObjectStore> {
+        &self.shared.bucket
+    }
+
+    pub(super) fn names(&self) -> &Names {
+        &self.shared.names
+    }
+
+    /// Where calls run; `None` once closed.
+    pub(super) fn handle(&self) -> Option<Handle> {
+        let runtime = self.runtime.lock().unwrap_or_else(PoisonError::into_inner);
+        runtime.as_ref().map(|runtime| runtime.handle().clone())
+    }
+
+    /// Whether an object is being written now.
+    pub(super) fn is_writing(&self) -> bool {
+        self.shared.writing.load(Ordering::SeqCst) > 0
     }
 
     /// Has an object written, some time soon. `false`: this host does not write, or too many wait already.

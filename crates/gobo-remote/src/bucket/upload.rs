@@ -1,6 +1,7 @@
 //! Writing, behind the answer: a queue of keys and two tasks. What is written is read from the store when its turn comes.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use gobo_types::{CompileLimits, Digest, IndexKey, OverBudget, Refusal, error_chain};
@@ -52,9 +53,13 @@ pub(super) type Queue = Arc<Mutex<mpsc::Receiver<Put>>>;
 /// Writes what comes until the queue is closed and empty. `_alive` is dropped then.
 pub(super) async fn work(shared: Arc<Shared>, queue: Queue, _alive: std::sync::mpsc::Sender<()>) {
     loop {
-        let next = queue.lock().await.recv().await;
-        let Some(put) = next else { return };
+        let mut locked = queue.lock().await;
+        let Some(put) = locked.recv().await else { return };
+        // Before the queue is looked at again, so that what is in neither is written.
+        shared.writing.fetch_add(1, Ordering::SeqCst);
+        drop(locked);
         shared.write(put).await;
+        shared.writing.fetch_sub(1, Ordering::SeqCst);
     }
 }
 

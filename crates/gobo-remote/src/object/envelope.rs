@@ -17,8 +17,10 @@ const SIGNED_BYTES: usize = 96;
 pub const SIGNATURE_BYTES: usize = 96;
 /// Most signatures of one object: enough to rotate keys.
 pub const MAX_SIGNATURES: usize = 4;
-/// Most bytes of content of one object.
-const MAX_CONTENT_BYTES: u64 = 1 << 30;
+/// Most bytes of an index.
+const MAX_INDEX_BYTES: u64 = 1 << 30;
+/// Most bytes of a vocabulary, and of a part of a manifest.
+const MAX_MEMORY_BYTES: u64 = 256 << 20;
 /// Most bytes of a verdict's content.
 const MAX_VERDICT_BYTES: u64 = 64 << 10;
 /// What is signed begins so, so that a signature over something else is none over an object.
@@ -55,7 +57,9 @@ impl Kind {
     /// Most bytes of content.
     pub fn max_bytes(self) -> u64 {
         match self {
-            Self::Index | Self::Vocabulary | Self::Manifest => MAX_CONTENT_BYTES,
+            Self::Index => MAX_INDEX_BYTES,
+            // They are read into memory.
+            Self::Vocabulary | Self::Manifest => MAX_MEMORY_BYTES,
             Self::Refused | Self::OverBudget => MAX_VERDICT_BYTES,
         }
     }

@@ -382,7 +382,7 @@ impl Gobo for Service {
             out_of_proportion: stats.out_of_proportion,
             fetched: stats.fetched,
             fetched_verdicts: stats.fetched_verdicts,
-            remote: self.engine.remote().map(remote_status),
+            remote: self.engine.remote().map(|remote| remote_status(&remote)),
         }))
     }
 

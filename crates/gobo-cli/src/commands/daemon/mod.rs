@@ -1,6 +1,7 @@
-//! Commands that run a daemon or ask one: serve, get, prewarm, demo.
+//! Commands that run a daemon or ask one: serve, get, prewarm, pull, demo.
 
 pub(crate) mod demo;
 pub(crate) mod get;
 pub(crate) mod prewarm;
+pub(crate) mod pull;
 pub(crate) mod serve;

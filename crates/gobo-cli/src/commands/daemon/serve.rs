@@ -1,14 +1,21 @@
+use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use gobo_engine::{Engine, EngineConfig, PassTime, Quarantine, TenantLimits, UpkeepConfig, WorkerConfig};
+use gobo_engine::{
+    Engine, EngineConfig, EngineError, PassTime, PullRequest, Quarantine, TenantLimits, UpkeepConfig,
+    WorkerConfig,
+};
 use gobo_server::{ServeConfig, ServeLimits, Server};
+use gobo_types::error_chain;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
 
-use crate::args::{Global, ServeArgs};
+use super::pull::in_words;
+use crate::args::{Global, ModeArg, ServeArgs};
 use crate::backend;
 use crate::output::{self, Outcome};
 
@@ -16,13 +23,11 @@ fn config(global: &Global, args: &ServeArgs) -> anyhow::Result<EngineConfig> {
     let processes = if args.inline {
         None
     } else {
-        // The very file that runs, even if another one has its name by now.
-        let program = std::env::current_exe().context("cannot find this program for its workers")?;
         Some(WorkerConfig {
             address_space_bytes: args.worker_memory_mib << 20,
             processor_time: Duration::from_secs(args.worker_cpu_s),
             wall_clock: Duration::from_secs(args.worker_wall_s),
-            ..WorkerConfig::new(program, ["worker"])
+            ..backend::workers()?
         })
     };
     Ok(EngineConfig {
@@ -46,7 +51,7 @@ fn config(global: &Global, args: &ServeArgs) -> anyhow::Result<EngineConfig> {
             quarantine: Quarantine { max_bytes: args.max_quarantine_bytes, max_age: args.max_quarantine_age },
             ..UpkeepConfig::default()
         },
-        remote: args.remote.tier(args.lookup)?,
+        remote: args.bucket.tier((args.remote_mode == ModeArg::Write).then_some(&args.write), args.lookup)?,
         ..backend::config(global)?.serving()
     })
 }
@@ -99,6 +104,63 @@ async fn addresses(option: &str, host: Option<&str>) -> anyhow::Result<Vec<Socke
     Ok(addresses)
 }
 
+/// How often a thread that waits looks whether the daemon ends.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// Starts the thread that fetches what manifests name, now and whenever they change, and returns what says when the daemon is warm.
+fn keep_pulled(engine: &Arc<Engine>, args: &ServeArgs) -> anyhow::Result<watch::Receiver<bool>> {
+    let (warm, is_warm) = watch::channel(false);
+    let (engine, names, every) = (Arc::clone(engine), args.pull.clone(), args.pull_every);
+    let max_bytes = args.pull_limits.pull_max_bytes;
+    let warm = Arc::new(warm);
+    let (in_time, deadline) = (Arc::clone(&warm), args.pull_limits.pull_deadline);
+    tokio::spawn(async move {
+        tokio::time::sleep(deadline).await;
+        in_time.send_replace(true);
+    });
+    let work = move || {
+        // By manifest: the state whose objects are all here.
+        let mut whole = HashMap::new();
+        while !engine.is_closed() {
+            for name in &names {
+                pull(&engine, name, max_bytes, &mut whole);
+            }
+            warm.send_replace(true);
+            let begun = Instant::now();
+            while begun.elapsed() < every && !engine.is_closed() {
+                std::thread::sleep(LOOK.min(every));
+            }
+        }
+    };
+    std::thread::Builder::new().name("gobo-pull".into()).spawn(work).context("cannot start a thread")?;
+    Ok(is_warm)
+}
+
+fn pull(engine: &Engine, name: &str, max_bytes: Option<u64>, whole: &mut HashMap<String, Vec<String>>) {
+    let state =
+        engine.remote().ok_or(EngineError::NoRemote).and_then(|remote| Ok(remote.manifest_state(name)?));
+    let pulled = state.and_then(|state| {
+        if whole.get(name) == Some(&state) {
+            return Ok(None);
+        }
+        let request = PullRequest { manifest: name.to_owned(), max_bytes, deadline: None };
+        engine.pull(&request, &mut |_| ()).map(|pulled| Some((state, pulled)))
+    });
+    match pulled {
+        Ok(None) => {}
+        Ok(Some((state, pulled))) => {
+            tracing::info!(manifest = name, "{}", in_words(&pulled));
+            // What is left for want of room is left for good.
+            if pulled.vocabularies_missing.is_empty() && pulled.rejected + pulled.failed == 0 {
+                whole.insert(name.to_owned(), state);
+            }
+        }
+        Err(error) => {
+            tracing::warn!(manifest = name, error = error_chain(&error), "a manifest cannot be pulled");
+        }
+    }
+}
+
 pub(crate) fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<Outcome> {
     let limits = limits(args);
     let engine = Arc::new(Engine::open(config(global, args)?)?);
@@ -108,6 +170,7 @@ pub(crate) fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<Outcome> 
         config.tcp = addresses("--listen", args.listen.as_deref()).await?;
         config.metrics = addresses("--metrics", args.metrics.as_deref()).await?;
         config.limits = limits;
+        config.warm = (!args.pull.is_empty()).then(|| keep_pulled(&engine, args)).transpose()?;
         // Before the sockets: a process that sees them may signal.
         let mut terminate = signal(SignalKind::terminate())?;
         let mut interrupt = signal(SignalKind::interrupt())?;
@@ -118,7 +181,7 @@ pub(crate) fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<Outcome> 
         for address in server.tcp_addresses() {
             output::note(format_args!("listening on http://{address} (no encryption, no authentication)"));
         }
-        if let Some(bucket) = &args.remote.remote {
+        if let Some(bucket) = &args.bucket.remote {
             output::note(format_args!("sharing indices through {bucket}"));
         }
         for address in server.metrics_addresses() {

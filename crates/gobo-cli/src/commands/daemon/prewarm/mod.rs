@@ -1,3 +1,5 @@
+mod shard;
+
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -98,6 +100,9 @@ fn lock(progress: &Mutex<Progress>) -> MutexGuard<'_, Progress> {
 }
 
 pub(crate) fn run(global: &Global, args: &PrewarmArgs) -> anyhow::Result<Outcome> {
+    if args.bucket.remote.is_some() {
+        return shard::run(global, args);
+    }
     let Library { entries, unreadable } =
         Library::read(&args.paths, &args.defaults.options()?, args.defaults.grammars())?;
     let backend = Backend::open(global)?;

@@ -1,0 +1,216 @@
+//! Calls that somebody waits for who is in no hurry: a prewarm, a pull. They know no breaker, and block.
+
+use std::collections::HashMap;
+use std::io;
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use gobo_types::{Digest, IndexKey, VocabularyDigest, error_chain};
+use object_store::path::Path;
+use object_store::{ObjectStoreExt as _, PutPayload};
+use tokio::time::timeout;
+
+use super::remote::{PATIENCE, Remote};
+use super::shard::Shard;
+use crate::RemoteError;
+use crate::object::{Decoder, Envelope, Failure, Kind, Manifest, Rejected, Sink, seal};
+
+/// Most parts of one manifest.
+const MAX_PARTS: usize = 1 << 12;
+
+/// An object in memory.
+struct Memory<'a> {
+    remote: &'a Remote,
+    kind: Kind,
+    key: Digest,
+    content: Vec<u8>,
+}
+
+impl Sink for Memory<'_> {
+    fn open(&mut self, head: &Envelope) -> Result<(), Failure> {
+        head.admit(&self.key, self.remote.config().trust.as_ref())?;
+        if head.kind == self.kind { Ok(()) } else { Err(Rejected::OtherKey.into()) }
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.content.extend(bytes);
+        Ok(())
+    }
+}
+
+impl Remote {
+    /// Waits for a call. To be called on a thread that runs no tasks.
+    fn wait<T>(
+        &self,
+        what: &'static str,
+        call: impl Future<Output = object_store::Result<T>>,
+    ) -> Result<T, RemoteError> {
+        let handle = self.handle().ok_or(RemoteError::Closed)?;
+        match handle.block_on(async { timeout(PATIENCE, call).await }) {
+            Ok(Ok(value)) => Ok(value),
+            Ok(Err(object_store::Error::NotFound { .. })) => Err(RemoteError::NotThere { what }),
+            Ok(Err(error)) => Err(RemoteError::Call { what, why: error_chain(&error) }),
+            Err(_) => {
+                Err(RemoteError::Call { what, why: format!("no answer within {} s", PATIENCE.as_secs()) })
+            }
+        }
+    }
+
+    fn get(&self, what: &'static str, name: &Path, kind: Kind, key: Digest) -> Result<Vec<u8>, RemoteError> {
+        let mut decoder = Decoder::new(Memory { remote: self, kind, key, content: Vec::new() });
+        let read = self.wait(what, async {
+            let mut body = self.bucket().get(name).await?.into_stream();
+            while let Some(piece) = body.next().await.transpose()? {
+                if let Err(failure) = decoder.push(&piece) {
+                    return Ok(Err(failure));
+                }
+            }
+            Ok(decoder.finish())
+        })?;
+        let content = read.map(|(_, memory)| memory.content);
+        content.map_err(|failure| match failure {
+            Failure::Rejected(why) => {
+                self.reject(why);
+                RemoteError::Rejected { what, why }
+            }
+            Failure::Kept(error) => RemoteError::Call { what, why: error.to_string() },
+        })
+    }
+
+    fn put_now(
+        &self,
+        what: &'static str,
+        name: &Path,
+        (kind, key, content): (Kind, Digest, &[u8]),
+    ) -> Result<(), RemoteError> {
+        let object = seal(kind, key, content, self.config().signer.as_deref())
+            .map_err(|error| RemoteError::Call { what, why: error.to_string() })?;
+        self.wait(what, self.bucket().put(name, PutPayload::from(object))).map(drop)
+    }
+
+    /// The file of a vocabulary, not yet verified. Blocks, O(bytes).
+    ///
+    /// # Errors
+    /// [`RemoteError::NotThere`], [`RemoteError::Rejected`], [`RemoteError::Call`], [`RemoteError::Closed`].
+    pub fn vocabulary(&self, digest: &VocabularyDigest) -> Result<Vec<u8>, RemoteError> {
+        self.get("a vocabulary", &self.names().vocabulary(digest), Kind::Vocabulary, digest.0)
+    }
+
+    /// Writes the file of a vocabulary. Blocks, O(bytes).
+    ///
+    /// # Errors
+    /// [`RemoteError::Call`], [`RemoteError::Closed`].
+    pub fn put_vocabulary(&self, digest: &VocabularyDigest, file: &[u8]) -> Result<(), RemoteError> {
+        let name = self.names().vocabulary(digest);
+        self.put_now("a vocabulary", &name, (Kind::Vocabulary, digest.0, file))
+    }
+
+    /// Whether the bucket has a vocabulary. Blocks.
+    ///
+    /// # Errors
+    /// [`RemoteError::Call`], [`RemoteError::Closed`].
+    pub fn has_vocabulary(&self, digest: &VocabularyDigest) -> Result<bool, RemoteError> {
+        let name = self.names().vocabulary(digest);
+        match self.wait("a vocabulary", self.bucket().head(&name)) {
+            Ok(_) => Ok(true),
+            Err(RemoteError::NotThere { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The keys of a shard of which the bucket has an object, and the lengths of these. Blocks; O(objects of the shard's folders).
+    ///
+    /// # Errors
+    /// [`RemoteError::Call`], [`RemoteError::Closed`].
+    pub fn keys(&self, shard: Shard) -> Result<HashMap<IndexKey, u64>, RemoteError> {
+        let mut keys = HashMap::new();
+        for folder in shard.folders() {
+            let prefix = self.names().root().clone().join("index").join(format!("{folder:02x}"));
+            let listed = self.wait("a list of indices", async {
+                let mut listed = Vec::new();
+                let mut objects = self.bucket().list(Some(&prefix));
+                while let Some(object) = objects.next().await.transpose()? {
+                    // What somebody else has put there is none of ours.
+                    let key = object.location.filename().and_then(|name| name.parse::<IndexKey>().ok());
+                    listed.extend(key.map(|key| (key, object.size)));
+                }
+                Ok(listed)
+            })?;
+            keys.extend(listed.into_iter().filter(|(key, _)| shard.has(key)));
+        }
+        Ok(keys)
+    }
+
+    /// Writes a shard's part of a manifest. Blocks, O(entries).
+    ///
+    /// # Errors
+    /// [`RemoteError::Call`], [`RemoteError::Closed`].
+    pub fn put_part(&self, name: &str, shard: Shard, part: &Manifest) -> Result<(), RemoteError> {
+        let part_name = Manifest::part_name(shard.index(), shard.of());
+        let key = Manifest::part_key(name, &part_name);
+        let place = self.names().manifest(name).join(part_name);
+        self.put_now("a part of a manifest", &place, (Kind::Manifest, key, &part.to_bytes()))
+    }
+
+    /// What tells one state of a manifest from the next: names and times of its parts. Blocks; one listing.
+    ///
+    /// # Errors
+    /// [`RemoteError::NotThere`] without a part, [`RemoteError::Call`], [`RemoteError::Closed`].
+    pub fn manifest_state(&self, name: &str) -> Result<Vec<String>, RemoteError> {
+        Ok(self.parts(name)?.into_iter().map(|(place, state)| format!("{place} {state}")).collect())
+    }
+
+    fn parts(&self, name: &str) -> Result<Vec<(Path, String)>, RemoteError> {
+        const WHAT: &str = "a manifest";
+        let folder = self.names().manifest(name);
+        let mut parts = self.wait(WHAT, async {
+            let mut parts = Vec::new();
+            let mut objects = self.bucket().list(Some(&folder));
+            while let Some(object) = objects.next().await.transpose()? {
+                parts.push((object.location, format!("{:?} {}", object.e_tag, object.last_modified)));
+                if parts.len() > MAX_PARTS {
+                    break;
+                }
+            }
+            Ok(parts)
+        })?;
+        if parts.len() > MAX_PARTS {
+            return Err(RemoteError::Call { what: WHAT, why: format!("it has more than {MAX_PARTS} parts") });
+        }
+        if parts.is_empty() {
+            return Err(RemoteError::NotThere { what: WHAT });
+        }
+        parts.sort();
+        Ok(parts)
+    }
+
+    /// A manifest: its parts together, in the order of the library. Blocks, O(entries).
+    ///
+    /// # Errors
+    /// [`RemoteError::NotThere`] without a part; [`RemoteError::Rejected`] for a part that is not to be used, [`RemoteError::Call`],
+    /// [`RemoteError::Closed`].
+    pub fn manifest(&self, name: &str) -> Result<Manifest, RemoteError> {
+        let mut whole = Manifest::default();
+        for (place, _) in self.parts(name)? {
+            let part = place.filename().unwrap_or_default();
+            let key = Manifest::part_key(name, part);
+            let what = "a part of a manifest";
+            let content = self.get(what, &place, Kind::Manifest, key)?;
+            whole.add(&content).map_err(|why| RemoteError::Rejected { what, why })?;
+        }
+        whole.sort();
+        Ok(whole)
+    }
+
+    /// Waits until what waits to be written is written. `false`: not within `within`. Blocks.
+    pub fn flush(&self, within: Duration) -> bool {
+        let begun = std::time::Instant::now();
+        while self.stats().queued > 0 || self.is_writing() {
+            if begun.elapsed() > within {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        true
+    }
+}
