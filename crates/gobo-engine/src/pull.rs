@@ -5,9 +5,9 @@ use std::sync::mpsc::{self, Sender};
 use std::time::{Duration, Instant, SystemTime};
 
 use gobo_artifact::Index;
-use gobo_remote::{Answer, ManifestName, Remote};
+use gobo_remote::{Answer, Lookup, ManifestName, Remote};
 use gobo_store::PendingIndex;
-use gobo_types::{ArtifactDigest, IndexKey, Tokenization, error_chain};
+use gobo_types::{ArtifactDigest, ErrorKind, IndexKey, Tokenization, error_chain};
 
 use crate::handed_out::Source;
 use crate::inner::{Inner, contained};
@@ -17,6 +17,8 @@ use crate::{Engine, EngineError, VocabularyRef};
 /// Objects that are fetched at a time.
 const PARALLEL: usize = 16;
 
+/// The most that one object is taken to have.
+const MOST_OF_ONE: u64 = 1 << 30;
 /// How often it is looked whether the time is over.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -25,7 +27,7 @@ const LOOK: Duration = Duration::from_millis(100);
 pub struct PullRequest {
     /// The name of the manifest.
     pub manifest: String,
-    /// Most bytes of indices, in the order of the library; `None`: any number.
+    /// Most bytes of indices, in the order of the library, give or take those under way; `None`: any number.
     pub max_bytes: Option<u64>,
     /// When to stop; `None`: never.
     pub deadline: Option<Instant>,
@@ -69,6 +71,19 @@ impl Pulled {
     }
 }
 
+/// A key that is being fetched.
+struct UnderWay {
+    key: IndexKey,
+    /// Length of its object: its index is no shorter.
+    bytes: u64,
+    _lookup: Lookup,
+}
+
+/// What is expected of those under way, at least.
+fn expected(under_way: &[UnderWay]) -> u64 {
+    under_way.iter().map(|key| key.bytes).sum()
+}
+
 /// How one key ended.
 enum Ended {
     Index(u64),
@@ -103,13 +118,13 @@ impl Inner {
             self.pull_name(remote, name, &mut pulled)?;
         }
         let (sender, ends) = mpsc::channel();
-        let mut under_way = Vec::new();
+        let mut under_way: Vec<UnderWay> = Vec::new();
         let mut done = 0;
         let mut entries = manifest.entries.iter();
         loop {
             let is_over = self.is_closed()
                 || request.deadline.is_some_and(|deadline| deadline <= Instant::now())
-                || request.max_bytes.is_some_and(|most| pulled.bytes >= most);
+                || request.max_bytes.is_some_and(|most| pulled.bytes + expected(&under_way) >= most);
             if under_way.len() < PARALLEL
                 && !is_over
                 && let Some(entry) = entries.next()
@@ -118,7 +133,13 @@ impl Inner {
                     pulled.present += 1;
                     done += 1;
                 } else {
-                    under_way.push((entry.key, self.pull_key(remote, entry.key, sender.clone())));
+                    let lookup = self.pull_key(remote, entry.key, sender.clone());
+                    // A length that lies makes this host no emptier than one file does.
+                    under_way.push(UnderWay {
+                        key: entry.key,
+                        bytes: entry.bytes.min(MOST_OF_ONE),
+                        _lookup: lookup,
+                    });
                 }
                 continue;
             }
@@ -134,7 +155,7 @@ impl Inner {
                 }
                 continue;
             };
-            under_way.retain(|(other, _)| *other != key);
+            under_way.retain(|other| other.key != key);
             match ended {
                 Ended::Index(bytes) => {
                     pulled.indices += 1;
@@ -197,12 +218,7 @@ impl Inner {
         Ok(())
     }
 
-    fn pull_key(
-        self: &Arc<Self>,
-        remote: &Remote,
-        key: IndexKey,
-        ends: Sender<(IndexKey, Ended)>,
-    ) -> gobo_remote::Lookup {
+    fn pull_key(self: &Arc<Self>, remote: &Remote, key: IndexKey, ends: Sender<(IndexKey, Ended)>) -> Lookup {
         let landing = Landing { inner: Arc::clone(self), key, ends, ended: Some(Ended::Failed) };
         remote.fetch(key, move |answer| landing.land(answer))
     }
@@ -241,6 +257,10 @@ impl Landing {
             Answer::Index { file, .. } => match contained(|| inner.shelve(&self.key, file)) {
                 Ok(Some(bytes)) => Ended::Index(bytes),
                 Ok(None) => {
+                    inner.remote.iter().for_each(|remote| remote.was_unsound());
+                    Ended::Rejected
+                }
+                Err(error) if matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Invalid) => {
                     inner.remote.iter().for_each(|remote| remote.was_unsound());
                     Ended::Rejected
                 }

@@ -10,6 +10,7 @@ mod faulty;
 mod full_disk;
 mod full_verdicts;
 mod opened;
+mod pull;
 mod remote;
 mod replaced;
 mod tiny;

@@ -23,7 +23,7 @@ use crate::tiny::tiny;
 
 const BUDGET: Duration = Duration::from_millis(400);
 
-fn tier(bucket: &Arc<Faulty>, mode: Mode, order: LookupOrder) -> RemoteTier {
+pub(crate) fn tier(bucket: &Arc<Faulty>, mode: Mode, order: LookupOrder) -> RemoteTier {
     let limits =
         Limits { lookup: BUDGET, upload: BUDGET, absent: Duration::from_millis(50), ..Limits::default() };
     let store = Arc::clone(bucket) as Arc<dyn ObjectStore>;
@@ -31,14 +31,14 @@ fn tier(bucket: &Arc<Faulty>, mode: Mode, order: LookupOrder) -> RemoteTier {
     RemoteTier { bucket: Bucket { address: "memory:".into(), store, prefix: Path::default() }, config, order }
 }
 
-struct Host {
+pub(crate) struct Host {
     _folder: TempDir,
-    engine: Engine,
+    pub(crate) engine: Engine,
     compiles: Arc<AtomicUsize>,
 }
 
 impl Host {
-    fn open(tier: RemoteTier, change: impl FnOnce(EngineConfig) -> EngineConfig) -> Self {
+    pub(crate) fn open(tier: RemoteTier, change: impl FnOnce(EngineConfig) -> EngineConfig) -> Self {
         Self::compiling(
             tier,
             change,
@@ -46,7 +46,7 @@ impl Host {
         )
     }
 
-    fn compiling(
+    pub(crate) fn compiling(
         tier: RemoteTier,
         change: impl FnOnce(EngineConfig) -> EngineConfig,
         compile: Box<CompileFn>,
@@ -64,28 +64,36 @@ impl Host {
         Self { _folder: folder, engine, compiles }
     }
 
-    fn vocabulary(&self) -> Arc<OpenVocabulary> {
+    pub(crate) fn without_vocabulary(tier: RemoteTier) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let config = EngineConfig { remote: Some(tier), ..EngineConfig::new(folder.path()) };
+        let broken: Box<CompileFn> = Box::new(|_, _, _| panic!("nothing is to be compiled"));
+        let engine = Engine::open_with(config, broken).unwrap();
+        Self { _folder: folder, engine, compiles: Arc::default() }
+    }
+
+    pub(crate) fn vocabulary(&self) -> Arc<OpenVocabulary> {
         self.engine.vocabulary(&VocabularyRef::Name("tiny".into())).wait().unwrap()
     }
 
-    fn request(&self, pattern: &str) -> Request {
+    pub(crate) fn request(&self, pattern: &str) -> Request {
         Request::new(self.vocabulary(), Constraint::regex(pattern))
     }
 
-    fn resolve(&self, pattern: &str) -> Outcome {
+    pub(crate) fn resolve(&self, pattern: &str) -> Outcome {
         self.engine.resolve(self.request(pattern))
     }
 
-    fn compiles(&self) -> usize {
+    pub(crate) fn compiles(&self) -> usize {
         self.compiles.load(Ordering::SeqCst)
     }
 
-    fn key(&self, pattern: &str) -> IndexKey {
+    pub(crate) fn key(&self, pattern: &str) -> IndexKey {
         index_key(&self.vocabulary().digest(), &Constraint::regex(pattern).digest())
     }
 
     /// What the pattern is compiled to alone.
-    fn alone(&self, pattern: &str) -> Vec<u8> {
+    pub(crate) fn alone(&self, pattern: &str) -> Vec<u8> {
         let budget = Budget::new(CompileLimits::default());
         let vocabulary = self.vocabulary();
         let compiled = compile_constraint(&vocabulary.vocabulary, &Constraint::regex(pattern), 1, &budget);
@@ -105,15 +113,15 @@ impl Host {
     }
 }
 
-fn same(config: EngineConfig) -> EngineConfig {
+pub(crate) fn same(config: EngineConfig) -> EngineConfig {
     config
 }
 
-fn writer(bucket: &Arc<Faulty>) -> Host {
+pub(crate) fn writer(bucket: &Arc<Faulty>) -> Host {
     Host::open(tier(bucket, Mode::Write, LookupOrder::First), same)
 }
 
-fn plant(bucket: &Faulty, key: &IndexKey, content: &[u8]) {
+pub(crate) fn plant(bucket: &Faulty, key: &IndexKey, content: &[u8]) {
     let object = seal(Kind::Index, key.0, content, None).unwrap();
     let name = Names::under(Path::default()).index(key);
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();

@@ -82,13 +82,17 @@ impl Look {
         let name = shared.names.index(&self.key);
         let got = timeout_at(self.deadline(), async {
             let _place = shared.places.acquire().await;
-            shared.bucket.get(&name).await
+            let object = shared.bucket.get(&name).await?;
+            Ok((object, Arc::clone(&shared.bodies).acquire_owned().await))
         });
         match got.await {
-            Ok(Ok(object)) => {
+            Ok(Ok((object, body))) => {
                 // The disk and the decompressor block, so the body is not for the threads that wait for the network.
                 let handle = Handle::current();
-                let received = handle.clone().spawn_blocking(move || self.receive(object, permit, &handle));
+                let received = handle.clone().spawn_blocking(move || {
+                    self.receive(object, permit, &handle);
+                    drop(body);
+                });
                 if let Err(error) = received.await {
                     tracing::error!(error = error_chain(&error), "a lookup in the bucket panicked");
                 }

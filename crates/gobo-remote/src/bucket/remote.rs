@@ -26,8 +26,10 @@ use crate::object::{Names, Rejected, Signer, Trust};
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 /// Threads that wait for the network.
 const THREADS: usize = 2;
-/// Threads that write what comes from it to the disk.
-const BLOCKING_THREADS: usize = 16;
+/// Threads for what blocks: [`BODIES`], writers, and the files of a bucket that is a folder, which bodies wait for.
+const BLOCKING_THREADS: usize = 64;
+/// Bodies that are taken at a time. Each has a thread, which waits for the bucket and for the disk.
+const BODIES: usize = 16;
 /// Objects that are written at a time.
 const WRITERS: usize = 2;
 /// Lookups that are made at a time; others wait, within their budget.
@@ -94,6 +96,7 @@ pub(super) struct Shared {
     pub(super) absent: Absent,
     pub(super) counters: Counters,
     pub(super) places: Semaphore,
+    pub(super) bodies: Arc<Semaphore>,
     /// Objects that are being written.
     pub(super) writing: AtomicUsize,
     /// `None` where nothing is written, or nothing any more.
@@ -151,6 +154,7 @@ impl Remote {
             absent: Absent::new(config.limits.absent),
             counters: Counters::default(),
             places: Semaphore::new(LOOKUPS),
+            bodies: Arc::new(Semaphore::new(BODIES)),
             writing: AtomicUsize::new(0),
             queue: Mutex::new(is_writer.then_some(sender)),
             config,

@@ -5,15 +5,18 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use gobo_remote::object::{Kind, Names, Rejected, seal};
-use gobo_remote::{Answer, Bucket, Content, Limits, Mode, Put, Remote, RemoteConfig};
+use gobo_remote::{
+    Answer, Bucket, Content, Entry, Limits, Manifest, Mode, Put, Remote, RemoteConfig, RemoteError, Shard,
+};
 use gobo_store::Store;
 use gobo_types::{CompileLimits, IndexKey, Limit, OverBudget, Refusal, RefusalKind};
+use object_store::local::LocalFileSystem;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt as _, PutPayload};
 use tempfile::TempDir;
 
 use crate::faulty::{Fault, Faulty};
-use crate::fixture::{index, index_padded, key_of, store, temporary};
+use crate::fixture::{index, index_padded, key_of, store, temporary, vocabulary};
 use crate::keys::{signer, trust};
 
 /// Times that a test can wait for.
@@ -80,14 +83,24 @@ impl Host {
 /// Puts bytes in the place of the object of a key.
 pub(crate) fn plant(bucket: &Faulty, key: &IndexKey, object: Vec<u8>) {
     let name = Names::under(Path::from("fleet")).index(key);
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(bucket.inner.put(&name, PutPayload::from(object))).unwrap();
+}
+
+/// A bucket in memory, and one that is a folder.
+fn buckets(folder: &TempDir) -> [Arc<Faulty>; 2] {
+    let folder = LocalFileSystem::new_with_prefix(folder.path()).unwrap();
+    [Faulty::new(), Faulty::over(Arc::new(folder))]
 }
 
 #[test]
 fn what_one_host_puts_another_finds_and_publishes() {
-    let bucket = Faulty::new();
-    let (one, other) = (Host::writer(&bucket), Host::reader(&bucket));
+    let folder = tempfile::tempdir().unwrap();
+    buckets(&folder).iter().for_each(finds_and_publishes);
+}
+
+fn finds_and_publishes(bucket: &Arc<Faulty>) {
+    let (one, other) = (Host::writer(bucket), Host::reader(bucket));
     let (key, bytes) = one.put_index("a", 3 << 20, false);
     one.wait_until(|stats| stats.written == 1);
     let Answer::Index { file, digest } = other.look(key) else { panic!("it is there") };
@@ -137,6 +150,34 @@ fn what_is_not_there_is_asked_for_once_in_a_while() {
     host.put_index("a", 0, false);
     host.wait_until(|stats| stats.written == 1);
     assert!(matches!(host.look(key), Answer::Index { .. }));
+}
+
+#[test]
+fn many_hosts_look_for_many_keys_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    for bucket in buckets(&folder) {
+        let one = Host::writer(&bucket);
+        let keys: Vec<_> =
+            (0..40).map(|number| one.put_index(&format!("a{number}"), 1 << 18, false).0).collect();
+        one.wait_until(|stats| stats.written == 40);
+        let other = Host::with(&bucket, RemoteConfig::default());
+        let (sender, answers) = mpsc::channel();
+        // Four for each key, so that all threads are taken.
+        let begun = Instant::now();
+        let lookups: Vec<_> = keys
+            .iter()
+            .cycle()
+            .take(160)
+            .map(|&key| {
+                let sender = sender.clone();
+                other.remote.lookup(key, move |answer| sender.send(answer.is_found()).unwrap())
+            })
+            .collect();
+        drop(sender);
+        assert_eq!(answers.iter().filter(|is_found| *is_found).count(), 160);
+        assert!(begun.elapsed() < RemoteConfig::default().limits.lookup);
+        drop(lookups);
+    }
 }
 
 #[test]
@@ -261,4 +302,64 @@ fn the_queue_is_bounded_and_what_is_in_it_is_written_before_closing() {
     let lookup = host.remote.lookup(key_of("a"), move |_| sender.send(()).unwrap());
     assert!(answer.recv().is_err(), "nobody looks any more");
     drop(lookup);
+}
+
+#[test]
+fn a_manifest_is_its_parts_in_order_and_nothing_that_somebody_else_put_there() {
+    let folder = tempfile::tempdir().unwrap();
+    for bucket in buckets(&folder) {
+        let host = Host::writer(&bucket);
+        assert!(matches!(host.remote.manifest("m"), Err(RemoteError::NotThere { .. })));
+        let entry = |position: u64, key: u8| Entry { position, key: IndexKey::from([key; 32]), bytes: 1 };
+        let part = |entries: &[Entry]| Manifest { names: vec![], entries: entries.to_vec() };
+        let shard = |index| Shard::new(index, 2).unwrap();
+        host.remote.put_part("m", shard(1), &part(&[entry(1, 0x90), entry(3, 0x80)])).unwrap();
+        host.remote.put_part("m", shard(0), &part(&[entry(0, 1), entry(2, 2)])).unwrap();
+        let state = host.remote.manifest_state("m").unwrap();
+        let whole = host.remote.manifest("m").unwrap();
+        let order: Vec<_> = whole.entries.iter().map(|entry| entry.key.as_bytes()[0]).collect();
+        assert_eq!(order, [1, 0x90, 2, 0x80]);
+        // N changed between runs: what both say counts once.
+        host.remote.put_part("m", Shard::WHOLE, &part(&[entry(0, 1), entry(1, 0x90), entry(4, 7)])).unwrap();
+        assert_eq!(host.remote.manifest("m").unwrap().entries.len(), 5);
+        assert!(host.remote.manifest_state("m").unwrap() != state);
+        // The part of another manifest, whose name is a path, and what is no part.
+        host.remote.put_part("../m/x", Shard::WHOLE, &part(&[])).unwrap();
+        assert_eq!(host.remote.manifest("../m/x").unwrap(), Manifest::default());
+        assert_eq!(host.remote.manifest("m").unwrap().entries.len(), 5);
+        let names = Names::under(Path::from("fleet"));
+        let place = names.manifest("m").join("stranger");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(bucket.inner.put(&place, PutPayload::from_static(b"GOBO"))).unwrap();
+        assert!(matches!(host.remote.manifest("m"), Err(RemoteError::Rejected { .. })));
+    }
+}
+
+#[test]
+fn a_shard_lists_its_own_keys_and_vocabularies_travel() {
+    let folder = tempfile::tempdir().unwrap();
+    for bucket in buckets(&folder) {
+        let host = Host::writer(&bucket);
+        let refusal = || Content::Refused(Box::new(Refusal::new(RefusalKind::Malformed, "", "no")));
+        for number in 0..=u8::MAX {
+            host.remote.put(Put { key: IndexKey::from([number; 32]), content: refusal(), replaces: false });
+        }
+        assert!(host.remote.flush(Duration::from_secs(10)));
+        let mut all = 0;
+        for index in 0..3 {
+            let shard = Shard::new(index, 3).unwrap();
+            let keys = host.remote.keys(shard).unwrap();
+            assert!(keys.iter().all(|(key, bytes)| shard.has(key) && *bytes > 100));
+            all += keys.len();
+        }
+        assert_eq!(all, 256);
+        let (digest, bytes) = vocabulary();
+        assert!(!host.remote.has_vocabulary(&digest).unwrap());
+        assert!(matches!(host.remote.vocabulary(&digest), Err(RemoteError::NotThere { .. })));
+        host.remote.put_vocabulary(&digest, &bytes).unwrap();
+        assert!(host.remote.has_vocabulary(&digest).unwrap());
+        assert_eq!(host.remote.vocabulary(&digest).unwrap(), bytes);
+        host.remote.close(Duration::ZERO);
+        assert!(matches!(host.remote.vocabulary(&digest), Err(RemoteError::Closed)));
+    }
 }

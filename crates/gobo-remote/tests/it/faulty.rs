@@ -39,7 +39,7 @@ pub(crate) enum Fault {
 
 #[derive(Debug)]
 pub(crate) struct Faulty {
-    pub(crate) inner: Arc<InMemory>,
+    pub(crate) inner: Arc<dyn ObjectStore>,
     reads: Mutex<Fault>,
     writes: Mutex<Fault>,
     pub(crate) gets: AtomicUsize,
@@ -47,9 +47,15 @@ pub(crate) struct Faulty {
 }
 
 impl Faulty {
+    /// One in memory.
     pub(crate) fn new() -> Arc<Self> {
+        Self::over(Arc::new(InMemory::new()))
+    }
+
+    /// What fails of another one.
+    pub(crate) fn over(inner: Arc<dyn ObjectStore>) -> Arc<Self> {
         Arc::new(Self {
-            inner: Arc::default(),
+            inner,
             reads: Mutex::new(Fault::None),
             writes: Mutex::new(Fault::None),
             gets: AtomicUsize::new(0),
