@@ -74,14 +74,7 @@ pub(crate) struct ServeArgs {
     #[command(flatten)]
     pub(crate) write: WriteArgs,
     /// What the daemon may do with the bucket
-    #[arg(
-        long,
-        env = "GOBO_REMOTE_MODE",
-        value_name = "MODE",
-        value_enum,
-        default_value_t,
-        help_heading = "Bucket"
-    )]
+    #[arg(long, value_name = "MODE", value_enum, default_value_t, help_heading = "Bucket")]
     pub(crate) remote_mode: ModeArg,
     /// Fetch what this manifest names ahead of demand; may be given several times
     #[arg(long, value_name = "NAME", requires = "remote", help_heading = "Bucket")]

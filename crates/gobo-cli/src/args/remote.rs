@@ -32,10 +32,10 @@ pub(crate) enum OrderArg {
 pub(crate) struct BucketArgs {
     /// A bucket that hosts share: s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX or file:///FOLDER.
     /// Credentials come from the environment or the instance
-    #[arg(long, env = "GOBO_REMOTE", value_name = "URL", help_heading = "Bucket")]
+    #[arg(long, value_name = "URL", help_heading = "Bucket")]
     pub(crate) remote: Option<String>,
     /// Use only what a key of this file has signed: Ed25519 public keys in PEM, one after the other
-    #[arg(long, env = "GOBO_TRUST", value_name = "FILE", help_heading = "Bucket")]
+    #[arg(long, value_name = "FILE", help_heading = "Bucket")]
     pub(crate) trust: Option<PathBuf>,
     /// Most time of one lookup
     #[arg(long, value_name = "MS", default_value_t = 2000, value_parser = clap::value_parser!(u64).range(10..=60_000), help_heading = "Bucket")]
@@ -46,7 +46,7 @@ pub(crate) struct BucketArgs {
 #[derive(Debug, Default, Args)]
 pub(crate) struct WriteArgs {
     /// Sign what is written with the Ed25519 private key of this file, in PEM
-    #[arg(long, env = "GOBO_SIGN", value_name = "FILE", help_heading = "Bucket")]
+    #[arg(long, value_name = "FILE", help_heading = "Bucket")]
     pub(crate) sign: Option<PathBuf>,
     /// After how long the bucket may remove objects: those that are found at half that age are written again
     #[arg(long, value_name = "TIME", default_value = "30d", value_parser = duration, help_heading = "Bucket")]

@@ -5,6 +5,7 @@
 mod cli;
 mod command_line;
 mod daemon;
+mod fleet;
 #[path = "../gobo/mod.rs"]
 mod gobo;
 mod history;

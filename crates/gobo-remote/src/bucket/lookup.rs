@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::answer::{Answer, OverBudgetContent};
 use super::breaker::{End, Permit};
-use super::call::Trouble;
+use super::call::{Trouble, in_short};
 use super::remote::Shared;
 use super::stats::{add, count};
 use super::upload::{Content, Put};
@@ -132,13 +132,13 @@ impl Look {
             Trouble::Denied => {
                 count(&counters.denied);
                 tracing::error!(
-                    error = error_chain(error),
+                    error = in_short(error),
                     "the bucket refuses these credentials; lookups pause for half a minute"
                 );
             }
             Trouble::Present | Trouble::Failed => {
                 count(&counters.failed);
-                tracing::debug!(key = %self.key, error = error_chain(error), "a lookup in the bucket failed");
+                tracing::debug!(key = %self.key, error = in_short(error), "a lookup in the bucket failed");
             }
         }
         self.answer(Answer::Unknown);

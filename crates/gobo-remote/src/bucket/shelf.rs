@@ -5,11 +5,12 @@ use std::io;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
-use gobo_types::{Digest, IndexKey, VocabularyDigest, error_chain};
+use gobo_types::{Digest, IndexKey, VocabularyDigest};
 use object_store::path::Path;
 use object_store::{ObjectStoreExt as _, PutPayload};
 use tokio::time::timeout;
 
+use super::call::in_short;
 use super::remote::{PATIENCE, Remote};
 use super::shard::Shard;
 use crate::RemoteError;
@@ -49,7 +50,7 @@ impl Remote {
         match handle.block_on(async { timeout(PATIENCE, call).await }) {
             Ok(Ok(value)) => Ok(value),
             Ok(Err(object_store::Error::NotFound { .. })) => Err(RemoteError::NotThere { what }),
-            Ok(Err(error)) => Err(RemoteError::Call { what, why: error_chain(&error) }),
+            Ok(Err(error)) => Err(RemoteError::Call { what, why: in_short(&error) }),
             Err(_) => {
                 Err(RemoteError::Call { what, why: format!("no answer within {} s", PATIENCE.as_secs()) })
             }

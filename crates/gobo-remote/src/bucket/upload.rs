@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use gobo_types::{CompileLimits, Digest, IndexKey, OverBudget, Refusal, error_chain};
+use gobo_types::{CompileLimits, Digest, IndexKey, OverBudget, Refusal};
 use metrics::histogram;
 use object_store::{ObjectStore as _, PutMode, PutPayload};
 use tokio::runtime::Handle;
@@ -13,7 +13,7 @@ use tokio::time::{sleep, timeout};
 
 use super::answer::OverBudgetContent;
 use super::breaker::End;
-use super::call::Trouble;
+use super::call::{Trouble, in_short};
 use super::remote::Shared;
 use super::stats::{add, count};
 use crate::object::{Kind, seal};
@@ -110,12 +110,12 @@ impl Shared {
                 match trouble {
                     Trouble::Denied => {
                         tracing::error!(
-                            error = error_chain(&error),
+                            error = in_short(&error),
                             "the bucket refuses to be written to with these credentials"
                         );
                     }
                     Trouble::Absent | Trouble::Failed => {
-                        tracing::warn!(%key, error = error_chain(&error), "an object cannot be written to the bucket");
+                        tracing::warn!(%key, error = in_short(&error), "an object cannot be written to the bucket");
                     }
                     Trouble::Present => {}
                 }

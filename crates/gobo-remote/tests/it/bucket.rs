@@ -213,9 +213,11 @@ fn only_what_a_trusted_key_has_signed_is_used() {
         limits: limits(),
         ..RemoteConfig::default()
     };
-    Host::with(&bucket, signing(0)).put_index("a", 0, false);
-    Host::with(&bucket, signing(1)).put_index("b", 0, false);
-    Host::writer(&bucket).put_index("c", 0, false);
+    let writers = [Host::with(&bucket, signing(0)), Host::with(&bucket, signing(1)), Host::writer(&bucket)];
+    for (writer, pattern) in writers.iter().zip(["a", "b", "c"]) {
+        writer.put_index(pattern, 0, false);
+        writer.wait_until(|stats| stats.written == 1);
+    }
     let (both, new, anybody) =
         (Host::with(&bucket, trusting(&[0, 1])), Host::with(&bucket, trusting(&[1])), Host::reader(&bucket));
     let finds = |host: &Host, pattern| host.look(key_of(pattern)).is_found();

@@ -92,7 +92,7 @@ async fn health_is_served() {
     let daemon = Daemon::start(folder.path()).await;
     let channel = tonic::transport::Endpoint::from_shared(daemon.tcp.clone()).unwrap();
     let mut health = HealthClient::new(channel.connect().await.unwrap());
-    for service in ["", "gobo.v1.Gobo"] {
+    for service in ["", "gobo.v1.Gobo", "gobo.v1.Gobo.warm"] {
         let request = HealthCheckRequest { service: service.into() };
         let reply = health.check(request).await.unwrap().into_inner();
         assert_eq!(reply.status(), ServingStatus::Serving, "{service}");

@@ -6,7 +6,7 @@ use std::time::Instant;
 use gobo_types::CompileError;
 use serde_json::{Value, json};
 
-use crate::args::{Global, PrewarmArgs};
+use crate::args::{Global, OrderArg, PrewarmArgs};
 use crate::backend::{Backend, Warmed};
 use crate::cases::{Entry, Library, Unreadable};
 use crate::diagnostics::verdict_json;
@@ -103,6 +103,8 @@ pub(crate) fn run(global: &Global, args: &PrewarmArgs) -> anyhow::Result<Outcome
     if args.bucket.remote.is_some() {
         return shard::run(global, args);
     }
+    // Files of keys are about a bucket.
+    args.bucket.tier(Some(&args.write), OrderArg::First)?;
     let Library { entries, unreadable } =
         Library::read(&args.paths, &args.defaults.options()?, args.defaults.grammars())?;
     let backend = Backend::open(global)?;
