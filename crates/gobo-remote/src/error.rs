@@ -1,8 +1,6 @@
-use std::path::PathBuf;
-
 use gobo_types::ErrorKind;
 
-use crate::object::Rejected;
+use crate::object::{KeyFileError, Rejected};
 
 /// Why a bucket cannot be used at all. What goes wrong later is counted, and costs no answer.
 #[derive(Debug, thiserror::Error)]
@@ -16,13 +14,8 @@ pub enum RemoteError {
         why: String,
     },
     /// A file of keys cannot be used.
-    #[error("the file of keys {} cannot be used: {why}", path.display())]
-    KeyFile {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        why: String,
-    },
+    #[error(transparent)]
+    KeyFile(#[from] KeyFileError),
     /// There is no such object.
     #[error("the bucket has not {what} of that name")]
     NotThere {
@@ -57,7 +50,7 @@ impl RemoteError {
     /// The kind of error.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::Address { .. } | Self::KeyFile { .. } => ErrorKind::Invalid,
+            Self::Address { .. } | Self::KeyFile(_) => ErrorKind::Invalid,
             Self::NotThere { .. } => ErrorKind::NotFound,
             Self::Rejected { .. } => ErrorKind::Corrupt,
             Self::Call { .. } | Self::Closed | Self::Threads(_) => ErrorKind::Busy,

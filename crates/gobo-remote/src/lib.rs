@@ -6,19 +6,20 @@
 //! the key, and whoever writes last writes the same.
 //!
 //! - [`object`]: the *envelope* of an object: what it is, how long, blake3 of its content, who signed that; and its name.
-//! - [`bucket`]: the calls, each within its budget: [`Remote::lookup`] reads, [`Remote::put`] writes behind the answer. A
+//! - [`Bucket`] and [`RemoteConfig`]: where it is, and how a host uses it.
+//! - [`Remote`]: the calls, each within its budget: [`Remote::lookup`] reads, [`Remote::put`] writes behind the answer. A
 //!   breaker keeps a bucket that fails from costing anybody time.
 //!
 //! Nothing that is fetched is believed before it has been read to its last byte: its length, its digest, its signature where keys
 //! are trusted, and then as a file of its format by [`gobo_store::PendingIndex::publish`].
 #![forbid(unsafe_code)]
 
-pub mod bucket;
+mod bucket;
+mod calls;
 mod error;
 pub mod object;
 
-pub use bucket::{
-    Answer, Bucket, Content, Limits, Lookup, Mode, Put, Remote, RemoteConfig, RemoteStats, Shard, connect,
-};
+pub use bucket::{Answer, Bucket, Content, Limits, Mode, Put, RemoteConfig, RemoteStats, Shard, connect};
+pub use calls::{Lookup, Remote};
 pub use error::RemoteError;
-pub use object::{Entry, Manifest, ManifestName, Signer, Trust};
+pub use object::{Entry, KeyFileError, Manifest, ManifestName, Signer, Trust};

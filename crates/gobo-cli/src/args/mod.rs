@@ -8,7 +8,6 @@ mod grammar;
 mod manual;
 mod operand;
 mod parse;
-mod remote;
 mod store;
 mod tokenizer;
 mod uses;
@@ -17,12 +16,11 @@ pub(crate) use self::cli::{Cli, Command};
 pub(crate) use self::constraint::{
     CheckArgs, CompileArgs, DiffArgs, ExplainArgs, MaskArgs, SampleArgs, TargetArgs,
 };
-pub(crate) use self::daemon::{GetArgs, PrewarmArgs, PullArgs, ServeArgs};
+pub(crate) use self::daemon::{GetArgs, ModeArg, OrderArg, PrewarmArgs, PullArgs, ServeArgs};
 pub(crate) use self::grammar::{GrammarCommand, LintArgs};
 pub(crate) use self::manual::{CompletionsArgs, ManArgs};
 pub(crate) use self::operand::Operand;
 pub(crate) use self::parse::{command, parse};
-pub(crate) use self::remote::{ModeArg, OrderArg};
 pub(crate) use self::store::{CatalogCommand, GcArgs, LsArgs, PinArgs, StatusArgs, UnpinArgs, VerifyArgs};
 pub(crate) use self::tokenizer::TokenizerCommand;
 pub(crate) use gobo_cli::options::{Global, StoreWriters};

@@ -35,7 +35,7 @@ impl Answer {
 
 /// The content of an over-budget object.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct OverBudgetContent {
-    pub(super) limits: CompileLimits,
-    pub(super) verdict: OverBudget,
+pub(crate) struct OverBudgetContent {
+    pub(crate) limits: CompileLimits,
+    pub(crate) verdict: OverBudget,
 }

@@ -1,21 +1,17 @@
-//! The calls to a bucket, each within its budget, and none that anybody has to wait for longer.
+//! What there is to say of a bucket: where it is, how it is used, what is put there and found, what is counted.
 
-mod absent;
 mod address;
 mod answer;
-mod breaker;
-mod call;
-mod lookup;
-mod remote;
+mod config;
+mod put;
 mod shard;
-mod shelf;
 mod stats;
-mod upload;
 
 pub use address::{Bucket, connect};
 pub use answer::Answer;
-pub use lookup::Lookup;
-pub use remote::{Limits, Mode, Remote, RemoteConfig};
+pub(crate) use answer::OverBudgetContent;
+pub use config::{Limits, Mode, RemoteConfig};
+pub use put::{Content, Put};
 pub use shard::Shard;
 pub use stats::RemoteStats;
-pub use upload::{Content, Put};
+pub(crate) use stats::{Counters, add, count};

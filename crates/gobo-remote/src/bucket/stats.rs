@@ -48,42 +48,42 @@ pub struct RemoteStats {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Counters {
-    pub(super) indices: AtomicU64,
-    pub(super) verdicts: AtomicU64,
-    pub(super) absent: AtomicU64,
-    pub(super) remembered_absent: AtomicU64,
-    pub(super) rejected: [AtomicU64; Rejected::ALL.len()],
-    pub(super) failed: AtomicU64,
-    pub(super) timeouts: AtomicU64,
-    pub(super) denied: AtomicU64,
-    pub(super) skipped: AtomicU64,
-    pub(super) given_up: AtomicU64,
-    pub(super) read_bytes: AtomicU64,
-    pub(super) written: AtomicU64,
-    pub(super) written_bytes: AtomicU64,
-    pub(super) present: AtomicU64,
-    pub(super) write_failures: AtomicU64,
-    pub(super) dropped: AtomicU64,
+pub(crate) struct Counters {
+    pub(crate) indices: AtomicU64,
+    pub(crate) verdicts: AtomicU64,
+    pub(crate) absent: AtomicU64,
+    pub(crate) remembered_absent: AtomicU64,
+    pub(crate) rejected: [AtomicU64; Rejected::ALL.len()],
+    pub(crate) failed: AtomicU64,
+    pub(crate) timeouts: AtomicU64,
+    pub(crate) denied: AtomicU64,
+    pub(crate) skipped: AtomicU64,
+    pub(crate) given_up: AtomicU64,
+    pub(crate) read_bytes: AtomicU64,
+    pub(crate) written: AtomicU64,
+    pub(crate) written_bytes: AtomicU64,
+    pub(crate) present: AtomicU64,
+    pub(crate) write_failures: AtomicU64,
+    pub(crate) dropped: AtomicU64,
 }
 
-pub(super) fn count(counter: &AtomicU64) {
+pub(crate) fn count(counter: &AtomicU64) {
     add(counter, 1);
 }
 
-pub(super) fn add(counter: &AtomicU64, number: u64) {
+pub(crate) fn add(counter: &AtomicU64, number: u64) {
     counter.fetch_add(number, Ordering::Relaxed);
 }
 
 impl Counters {
-    pub(super) fn reject(&self, why: Rejected) {
+    pub(crate) fn reject(&self, why: Rejected) {
         if let Some(at) = Rejected::ALL.iter().position(|reason| *reason == why) {
             count(&self.rejected[at]);
         }
     }
 
     /// The counters; the rest is for the caller to fill in.
-    pub(super) fn snapshot(&self) -> RemoteStats {
+    pub(crate) fn snapshot(&self) -> RemoteStats {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         RemoteStats {
             indices: read(&self.indices),

@@ -4,8 +4,6 @@ use std::fmt;
 
 use gobo_types::Digest;
 
-use super::Trust;
-
 const MAGIC: [u8; 8] = *b"GOBOOBJ\0";
 const VERSION: u32 = 1;
 
@@ -238,21 +236,6 @@ impl Envelope {
             signatures: signatures.collect(),
         };
         Ok(Some((envelope, HEADER_BYTES + length)))
-    }
-
-    /// Whether this is the head of an object of `key`, and of a length that fits the whole; and whether somebody vouches for it whom
-    /// `trust` knows, if anybody has to.
-    ///
-    /// # Errors
-    /// [`Rejected::OtherKey`] and [`Rejected::Unsigned`].
-    pub fn admit(&self, key: &Digest, trust: Option<&Trust>) -> Result<(), Rejected> {
-        if self.key != *key {
-            return Err(Rejected::OtherKey);
-        }
-        match trust {
-            Some(trust) if !trust.has_signed(self) => Err(Rejected::Unsigned),
-            _ => Ok(()),
-        }
     }
 }
 

@@ -12,4 +12,4 @@ pub use encode::seal;
 pub use envelope::{Envelope, HEADER_BYTES, Kind, MAX_SIGNATURES, Rejected, SIGNATURE_BYTES, Signature};
 pub use manifest::{Entry, MAX_ENTRIES, MAX_VOCABULARIES, Manifest, ManifestName};
 pub use name::Names;
-pub use signing::{Signer, Trust};
+pub use signing::{KeyFileError, Signer, Trust};

@@ -2,20 +2,31 @@
 
 use std::fmt;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{PrivatePkcs8KeyDer, SubjectPublicKeyInfoDer};
 
-use super::envelope::{Envelope, Signature};
-use crate::RemoteError;
+use gobo_types::Digest;
+
+use super::envelope::{Envelope, Rejected, Signature};
 
 /// An Ed25519 public key as X.509 writes it (RFC 8410): these bytes, then the key.
 const PUBLIC_KEY_PREFIX: [u8; 12] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
 
 /// Most bytes of a file of keys.
 const MAX_KEY_FILE_BYTES: u64 = 1 << 20;
+
+/// A file of keys cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("the file of keys {} cannot be used: {why}", path.display())]
+pub struct KeyFileError {
+    /// The file.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub why: String,
+}
 
 /// A private key: who has it may write objects that others believe.
 pub struct Signer(Ed25519KeyPair);
@@ -30,9 +41,9 @@ impl Signer {
     /// Reads the key of a PEM file as `openssl genpkey -algorithm ed25519` writes it.
     ///
     /// # Errors
-    /// [`RemoteError::KeyFile`] for a file that cannot be read, or is none.
-    pub fn from_file(path: &Path) -> Result<Self, RemoteError> {
-        let trouble = |why: String| RemoteError::KeyFile { path: path.to_owned(), why };
+    /// [`KeyFileError`] for a file that cannot be read, or is none.
+    pub fn from_file(path: &Path) -> Result<Self, KeyFileError> {
+        let trouble = |why: String| KeyFileError { path: path.to_owned(), why };
         let pem = read(path)?;
         Self::from_pem(&pem).map_err(trouble)
     }
@@ -66,9 +77,9 @@ impl Trust {
     /// Reads the keys of a PEM file, as `openssl pkey -pubout` writes each.
     ///
     /// # Errors
-    /// [`RemoteError::KeyFile`] for a file that cannot be read, or has no key.
-    pub fn from_file(path: &Path) -> Result<Self, RemoteError> {
-        let trouble = |why: String| RemoteError::KeyFile { path: path.to_owned(), why };
+    /// [`KeyFileError`] for a file that cannot be read, or has no key.
+    pub fn from_file(path: &Path) -> Result<Self, KeyFileError> {
+        let trouble = |why: String| KeyFileError { path: path.to_owned(), why };
         let pem = read(path)?;
         Self::from_pem(&pem).map_err(trouble)
     }
@@ -100,8 +111,25 @@ impl Trust {
     }
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, RemoteError> {
-    let trouble = |why: String| RemoteError::KeyFile { path: path.to_owned(), why };
+impl Envelope {
+    /// Whether this is the head of an object of `key`, and of a length that fits the whole; and whether somebody vouches for it whom
+    /// `trust` knows, if anybody has to.
+    ///
+    /// # Errors
+    /// [`Rejected::OtherKey`] and [`Rejected::Unsigned`].
+    pub fn admit(&self, key: &Digest, trust: Option<&Trust>) -> Result<(), Rejected> {
+        if self.key != *key {
+            return Err(Rejected::OtherKey);
+        }
+        match trust {
+            Some(trust) if !trust.has_signed(self) => Err(Rejected::Unsigned),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, KeyFileError> {
+    let trouble = |why: String| KeyFileError { path: path.to_owned(), why };
     let length = fs::metadata(path).map_err(|error| trouble(error.to_string()))?.len();
     if length > MAX_KEY_FILE_BYTES {
         return Err(trouble(format!("it has {length} bytes (limit {MAX_KEY_FILE_BYTES})")));

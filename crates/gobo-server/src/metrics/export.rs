@@ -8,6 +8,7 @@ use gobo_engine::{Engine, Stats, StoreStats};
 use metrics::{Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
+use super::gauge::set;
 use super::{page, remote};
 use crate::admission::{Usage, UsageNow};
 use crate::error::ServeError;
@@ -206,11 +207,6 @@ fn publish_usage(now: &UsageNow) {
     counter!("gobo_connections_turned_away_total").absolute(connections_turned_away);
     counter!("gobo_connections_closed_total").absolute(connections_closed);
     counter!("gobo_calls_turned_away_total").absolute(calls_turned_away);
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a gauge is a float")]
-pub(super) fn set(name: &'static str, value: u64) {
-    gauge!(name).set(value as f64);
 }
 
 fn describe() {

@@ -1,6 +1,7 @@
 //! The metrics of a daemon: its counts and times as Prometheus reads them.
 
 mod export;
+mod gauge;
 mod page;
 mod remote;
 

@@ -4,7 +4,7 @@ use gobo_engine::RemoteStats;
 use gobo_remote::object::Rejected;
 use metrics::{Unit, counter, describe_counter, describe_gauge, describe_histogram};
 
-use super::export::set;
+use super::gauge::set;
 
 pub(super) fn publish(stats: &RemoteStats) {
     // Taken apart, so that a new number cannot be forgotten here.

@@ -19,7 +19,7 @@ pub struct ByteReader {
 }
 
 impl ByteReader {
-    pub(in crate::matcher) fn new(index: &Arc<Index>, frames: &Frames, readings: &Readings) -> Self {
+    pub(crate) fn new(index: &Arc<Index>, frames: &Frames, readings: &Readings) -> Self {
         let stands = |state: u32| if is_place(state) { index.start() } else { state };
         let at = readings.all().iter().map(|of| (stands(of.state), of.frame)).collect();
         let mut reader = Self { index: Arc::clone(index), frames: frames.clone(), at };

@@ -41,14 +41,14 @@ pub(super) struct Reading {
 
 /// All ways to read a text.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Readings {
+pub(crate) struct Readings {
     all: [Reading; MAX_READINGS],
     len: usize,
 }
 
 /// What readings are read by.
 #[derive(Clone, Copy)]
-pub(super) struct Tables<'a> {
+pub(crate) struct Tables<'a> {
     pub(super) index: &'a Index,
     pub(super) vocabulary: &'a Vocabulary,
     pub(super) encoder: Encoder<'a>,

@@ -1,55 +1,17 @@
 mod shard;
+mod tally;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use gobo_types::CompileError;
 use serde_json::{Value, json};
 
+use self::tally::{Tally, print};
 use crate::args::{Global, OrderArg, PrewarmArgs};
-use crate::backend::{Backend, Warmed};
+use crate::backend::Backend;
 use crate::cases::{Entry, Library, Unreadable};
-use crate::diagnostics::verdict_json;
 use crate::interrupt::on_stop;
 use crate::output::{self, Outcome, grouped, progress};
-
-/// Counts of constraints by their outcome.
-#[derive(Debug, Default, Clone, Copy)]
-struct Tally {
-    done: u64,
-    hits: u64,
-    compiled: u64,
-    refused: u64,
-    over_budget: u64,
-    unavailable: u64,
-    failed: u64,
-}
-
-impl Tally {
-    fn count(&mut self, warmed: &Warmed) {
-        self.done += 1;
-        *match warmed {
-            Ok(warm) if warm.is_hit => &mut self.hits,
-            Ok(_) => &mut self.compiled,
-            Err(CompileError::Refused(_)) => &mut self.refused,
-            Err(CompileError::OverBudget(_)) => &mut self.over_budget,
-            Err(CompileError::Unavailable { .. }) => &mut self.unavailable,
-            Err(_) => &mut self.failed,
-        } += 1;
-    }
-
-    fn all(&self) -> [(&'static str, u64); 7] {
-        [
-            ("done", self.done),
-            ("hits", self.hits),
-            ("compiled", self.compiled),
-            ("refused", self.refused),
-            ("over_budget", self.over_budget),
-            ("unavailable", self.unavailable),
-            ("failed", self.failed),
-        ]
-    }
-}
 
 /// How far the whole command is, for whoever stops it too.
 #[derive(Debug)]
@@ -168,24 +130,4 @@ pub(crate) fn run(global: &Global, args: &PrewarmArgs) -> anyhow::Result<Outcome
     }
     let Tally { unavailable, failed, .. } = progress.tally;
     Ok(if unavailable + failed + progress.unreadable == 0 { Outcome::Yes } else { Outcome::No })
-}
-
-/// The outcome of each constraint for a script; for a person those without an index.
-fn print(global: &Global, tokenizer: &str, id: &str, warmed: &Warmed) -> anyhow::Result<()> {
-    if !global.json {
-        if let Err(verdict) = warmed {
-            output::note(format_args!("{tokenizer}: {id}: {verdict}"));
-        }
-        return Ok(());
-    }
-    let mut line = match warmed {
-        Ok(warm) => json!({
-            "verdict": "index", "source": if warm.is_hit { "map" } else { "compile" },
-            "index_key": warm.key.to_string(),
-        }),
-        Err(verdict) => verdict_json(verdict, None),
-    };
-    line["id"] = id.into();
-    line["tokenizer"] = tokenizer.into();
-    output::line(line)
 }

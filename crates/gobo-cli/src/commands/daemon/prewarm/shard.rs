@@ -20,7 +20,7 @@ use gobo_types::{CompileError, Constraint, IndexKey, Source};
 use indicatif::ProgressBar;
 use serde_json::json;
 
-use super::{Tally, print};
+use super::tally::{Tally, print};
 use crate::args::{Global, OrderArg, PrewarmArgs};
 use crate::backend::{self, Backend, Warm};
 use crate::cases::{Entry, Walk};

@@ -11,9 +11,10 @@ use object_store::{ObjectStoreExt as _, PutPayload};
 use tokio::time::timeout;
 
 use super::call::in_short;
-use super::remote::{PATIENCE, Remote};
-use super::shard::Shard;
+use super::remote::Remote;
+use super::shared::PATIENCE;
 use crate::RemoteError;
+use crate::bucket::Shard;
 use crate::object::{Decoder, Envelope, Failure, Kind, Manifest, Rejected, Sink, seal};
 
 /// Most parts of one manifest.

@@ -4,18 +4,17 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use gobo_types::{CompileLimits, Digest, IndexKey, OverBudget, Refusal};
+use gobo_types::Digest;
 use metrics::histogram;
 use object_store::{ObjectStore as _, PutMode, PutPayload};
 use tokio::runtime::Handle;
 use tokio::sync::{Mutex, mpsc};
 use tokio::time::{sleep, timeout};
 
-use super::answer::OverBudgetContent;
 use super::breaker::End;
 use super::call::{Trouble, in_short};
-use super::remote::Shared;
-use super::stats::{add, count};
+use super::shared::Shared;
+use crate::bucket::{Content, OverBudgetContent, Put, add, count};
 use crate::object::{Kind, seal};
 
 /// From the beginning of one write to its end.
@@ -23,29 +22,6 @@ const UPLOAD: &str = "gobo_remote_upload_seconds";
 
 /// How often it is looked whether the bucket may be tried again.
 const POLL: Duration = Duration::from_millis(200);
-
-/// What is to be written.
-#[derive(Debug, Clone)]
-pub enum Content {
-    /// The index of the key, as it is in the store by then.
-    Index,
-    /// That the constraint is refused.
-    Refused(Box<Refusal>),
-    /// That a compile under these limits went over one of them.
-    OverBudget(Box<OverBudget>, CompileLimits),
-}
-
-/// An object to be written.
-#[derive(Debug, Clone)]
-pub struct Put {
-    /// Of which key.
-    pub key: IndexKey,
-    /// With what.
-    pub content: Content,
-    /// Whether it takes the place of what is there. Else that stays, which spares bandwidth and is no matter of right and wrong: both
-    /// say the same.
-    pub replaces: bool,
-}
 
 /// The rest of the queue, which the tasks share.
 pub(super) type Queue = Arc<Mutex<mpsc::Receiver<Put>>>;
@@ -64,17 +40,6 @@ pub(super) async fn work(shared: Arc<Shared>, queue: Queue, _alive: std::sync::m
 }
 
 impl Shared {
-    /// Puts an object in the queue, if this process writes; beyond its length it is dropped and counted.
-    pub(super) fn enqueue(&self, put: Put) -> bool {
-        let queue = self.queue.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let Some(queue) = queue.as_ref() else { return false };
-        let is_taken = queue.try_send(put).is_ok();
-        if !is_taken {
-            count(&self.counters.dropped);
-        }
-        is_taken
-    }
-
     async fn write(self: &Arc<Self>, put: Put) {
         let permit = loop {
             match self.writes.admit(Instant::now()) {

@@ -1,3 +1,5 @@
+mod bucket;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -5,8 +7,8 @@ use clap::Args;
 use gobo_cli::options::{Bound, Defaults, bound, duration, host_and_port, size};
 use gobo_engine::Shard;
 
+pub(crate) use self::bucket::{BucketArgs, ModeArg, OrderArg, PullLimits, WriteArgs};
 use super::constraint::PairArgs;
-use super::remote::{BucketArgs, ModeArg, OrderArg, PullLimits, WriteArgs};
 
 #[derive(Debug, Args)]
 pub(crate) struct PrewarmArgs {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use gobo_store::Store;
@@ -13,17 +13,14 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::absent::Absent;
-use super::address::Bucket;
-use super::answer::Answer;
 use super::breaker::Breaker;
 use super::lookup::{Look, Lookup, Then};
-use super::stats::{Counters, RemoteStats};
-use super::upload::{self, Put};
+use super::shared::{PATIENCE, Shared};
+use super::upload;
 use crate::RemoteError;
-use crate::object::{Names, Rejected, Signer, Trust};
+use crate::bucket::{Answer, Bucket, Counters, Mode, Put, RemoteConfig, RemoteStats};
+use crate::object::{Names, Rejected};
 
-/// How long a call may take that somebody waits for who is in no hurry.
-pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 /// Threads that wait for the network.
 const THREADS: usize = 2;
 /// Threads for what blocks: [`BODIES`], writers, and the files of a bucket that is a folder, which bodies wait for.
@@ -34,80 +31,6 @@ const BODIES: usize = 16;
 const WRITERS: usize = 2;
 /// Lookups that are made at a time; others wait, within their budget.
 const LOOKUPS: usize = 256;
-
-/// What a host may do with its bucket.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Mode {
-    /// It reads.
-    #[default]
-    Read,
-    /// It reads, and leaves there what it has compiled.
-    Write,
-}
-
-/// The budgets of calls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// How long a lookup may take, from its beginning to the last byte. Default 2 s.
-    pub lookup: Duration,
-    /// How long writing one object may take. Default 30 s.
-    pub upload: Duration,
-    /// How long it is remembered that there is no object. Default 5 s.
-    pub absent: Duration,
-    /// After how long the bucket may remove objects: one that is found at half that age is written again. Default 30 days.
-    pub ttl: Duration,
-    /// Most objects that wait to be written; beyond, they are dropped and counted. Default 4,096, some 1 MiB.
-    pub queue: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            lookup: Duration::from_secs(2),
-            upload: Duration::from_secs(30),
-            absent: Duration::from_secs(5),
-            ttl: Duration::from_secs(30 * 24 * 3600),
-            queue: 4096,
-        }
-    }
-}
-
-/// How a host uses its bucket.
-#[derive(Debug, Clone, Default)]
-pub struct RemoteConfig {
-    /// Reading, or writing too.
-    pub mode: Mode,
-    /// Who vouches for what is written; `None`: nobody.
-    pub signer: Option<Arc<Signer>>,
-    /// Whose objects are used; `None`: anybody's.
-    pub trust: Option<Trust>,
-    /// The budgets.
-    pub limits: Limits,
-}
-
-/// What the tasks share.
-pub(super) struct Shared {
-    pub(super) bucket: Arc<dyn ObjectStore>,
-    pub(super) names: Names,
-    pub(super) config: RemoteConfig,
-    pub(super) store: Store,
-    pub(super) reads: Arc<Breaker>,
-    pub(super) writes: Arc<Breaker>,
-    pub(super) absent: Absent,
-    pub(super) counters: Counters,
-    pub(super) places: Semaphore,
-    pub(super) bodies: Arc<Semaphore>,
-    /// Objects that are being written.
-    pub(super) writing: AtomicUsize,
-    /// `None` where nothing is written, or nothing any more.
-    pub(super) queue: Mutex<Option<mpsc::Sender<Put>>>,
-}
-
-impl Shared {
-    fn queue(&self) -> MutexGuard<'_, Option<mpsc::Sender<Put>>> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 /// The bucket of one host's store. All methods may be called from any thread, and none waits for the network but
 /// [`Remote::close`].

@@ -18,12 +18,10 @@ use tokio::task::AbortHandle;
 use tokio::time::timeout_at;
 use tokio_util::sync::CancellationToken;
 
-use super::answer::{Answer, OverBudgetContent};
 use super::breaker::{End, Permit};
 use super::call::{Trouble, in_short};
-use super::remote::Shared;
-use super::stats::{add, count};
-use super::upload::{Content, Put};
+use super::shared::Shared;
+use crate::bucket::{Answer, Content, OverBudgetContent, Put, add, count};
 use crate::object::{Decoder, Envelope, Failure, Kind, Rejected, Sink};
 
 /// From the beginning of a lookup to its answer, those that were given up left out.

@@ -1,0 +1,13 @@
+//! The calls to a bucket, each within its budget, and none that anybody has to wait for longer.
+
+mod absent;
+mod breaker;
+mod call;
+mod lookup;
+mod remote;
+mod shared;
+mod shelf;
+mod upload;
+
+pub use lookup::Lookup;
+pub use remote::Remote;

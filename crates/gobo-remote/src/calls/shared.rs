@@ -1,0 +1,52 @@
+//! What the tasks of a bucket share.
+
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use gobo_store::Store;
+use object_store::ObjectStore;
+use tokio::sync::{Semaphore, mpsc};
+
+use super::absent::Absent;
+use super::breaker::Breaker;
+use crate::bucket::{Counters, Put, RemoteConfig, count};
+use crate::object::Names;
+
+/// How long a call may take that somebody waits for who is in no hurry.
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What the tasks share.
+pub(super) struct Shared {
+    pub(super) bucket: Arc<dyn ObjectStore>,
+    pub(super) names: Names,
+    pub(super) config: RemoteConfig,
+    pub(super) store: Store,
+    pub(super) reads: Arc<Breaker>,
+    pub(super) writes: Arc<Breaker>,
+    pub(super) absent: Absent,
+    pub(super) counters: Counters,
+    pub(super) places: Semaphore,
+    pub(super) bodies: Arc<Semaphore>,
+    /// Objects that are being written.
+    pub(super) writing: AtomicUsize,
+    /// `None` where nothing is written, or nothing any more.
+    pub(super) queue: Mutex<Option<mpsc::Sender<Put>>>,
+}
+
+impl Shared {
+    pub(super) fn queue(&self) -> MutexGuard<'_, Option<mpsc::Sender<Put>>> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts an object in the queue, if this process writes; beyond its length it is dropped and counted.
+    pub(super) fn enqueue(&self, put: Put) -> bool {
+        let queue = self.queue();
+        let Some(queue) = queue.as_ref() else { return false };
+        let is_taken = queue.try_send(put).is_ok();
+        if !is_taken {
+            count(&self.counters.dropped);
+        }
+        is_taken
+    }
+}
