@@ -2,7 +2,7 @@ use clap::{Parser, Subcommand};
 use gobo_cli::options::Global;
 
 use super::constraint::{CheckArgs, CompileArgs, DiffArgs, ExplainArgs, MaskArgs, SampleArgs};
-use super::daemon::{GetArgs, PrewarmArgs, PullArgs, ServeArgs};
+use super::daemon::{GetArgs, PrewarmArgs, PullArgs, RemoteCommand, ServeArgs};
 use super::grammar::GrammarCommand;
 use super::manual::{CompletionsArgs, ManArgs};
 use super::store::{CatalogCommand, FileArgs, GcArgs, LsArgs, PinArgs, StatusArgs, UnpinArgs, VerifyArgs};
@@ -56,6 +56,9 @@ pub(crate) enum Command {
     Prewarm(PrewarmArgs),
     /// Fetch what a manifest names from a bucket into the store
     Pull(PullArgs),
+    /// Look at a bucket that hosts share
+    #[command(subcommand)]
+    Remote(RemoteCommand),
     /// Run the daemon that owns the store
     Serve(ServeArgs),
     /// Resolve one constraint through the daemon, or in this process if none runs

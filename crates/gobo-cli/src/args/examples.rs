@@ -69,6 +69,7 @@ pub(super) const EXAMPLES: &[(&str, &[&str])] = &[
             "gobo prewarm --tokenizer mine lib/ --remote s3://b/p --shard 3/64 --manifest m",
         ],
     ),
+    ("remote doctor", &["gobo remote doctor --remote s3://bucket/gobo --write"]),
     ("pull", &["gobo pull everyday --remote s3://bucket/gobo --store /var/lib/gobo"]),
     (
         "serve",

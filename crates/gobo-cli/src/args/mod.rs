@@ -16,7 +16,9 @@ pub(crate) use self::cli::{Cli, Command};
 pub(crate) use self::constraint::{
     CheckArgs, CompileArgs, DiffArgs, ExplainArgs, MaskArgs, SampleArgs, TargetArgs,
 };
-pub(crate) use self::daemon::{GetArgs, ModeArg, OrderArg, PrewarmArgs, PullArgs, ServeArgs};
+pub(crate) use self::daemon::{
+    DoctorArgs, GetArgs, ModeArg, OrderArg, PrewarmArgs, PullArgs, RemoteCommand, ServeArgs,
+};
 pub(crate) use self::grammar::{GrammarCommand, LintArgs};
 pub(crate) use self::manual::{CompletionsArgs, ManArgs};
 pub(crate) use self::operand::Operand;

@@ -173,6 +173,7 @@ fn uses(cli: &Cli) -> Uses {
         | Command::Tokenizer(
             TokenizerCommand::Import { .. } | TokenizerCommand::List | TokenizerCommand::Show { .. },
         ) => Uses::of(&[Store, Server, Json]),
+        Command::Remote(_) => Uses::of(&[Json]).saying(&[(Store, "it looks at a bucket alone")]),
         Command::Demo => Uses::of(&[Threads, Json]).saying(&[
             (Store, "it works on a temporary one"),
             (StoreWriters, "it works on a temporary store"),

@@ -8,9 +8,9 @@ mod store;
 mod tokenizer;
 
 use self::constraint::{check, check_remote, compile, diff, explain, lint, mask, sample};
-use self::daemon::{demo, get, prewarm, pull, serve};
+use self::daemon::{demo, doctor, get, prewarm, pull, serve};
 use self::store::{catalog, gc, inspect, ls, pin, status, verify};
-use crate::args::{Cli, Command, Global, GrammarCommand};
+use crate::args::{Cli, Command, Global, GrammarCommand, RemoteCommand};
 use crate::output::Outcome;
 
 pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
@@ -29,6 +29,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Sample(args) => sample::run(global, &args),
         Command::Prewarm(args) => prewarm::run(global, &args),
         Command::Pull(args) => pull::run(global, &args),
+        Command::Remote(RemoteCommand::Doctor(args)) => doctor::run(global, &args),
         Command::Serve(args) => serve::run(global, &args),
         Command::Get(args) => get::run(global, &args),
         Command::Ls(args) => ls::run(global, &args),

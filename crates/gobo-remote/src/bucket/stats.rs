@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::object::Rejected;
 
-/// The counters of a [`Remote`](super::Remote) since it was opened, and what it is at now.
+/// The counters of a [`Remote`](crate::Remote) since it was opened, and what it is at now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RemoteStats {
     /// Lookups that found an index.

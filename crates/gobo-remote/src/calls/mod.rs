@@ -3,11 +3,13 @@
 mod absent;
 mod breaker;
 mod call;
+mod doctor;
 mod lookup;
 mod remote;
 mod shared;
 mod shelf;
 mod upload;
 
+pub use doctor::{Examined, Written};
 pub use lookup::Lookup;
 pub use remote::Remote;

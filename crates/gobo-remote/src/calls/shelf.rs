@@ -42,7 +42,7 @@ impl Sink for Memory<'_> {
 
 impl Remote {
     /// Waits for a call. To be called on a thread that runs no tasks.
-    fn wait<T>(
+    pub(super) fn wait<T>(
         &self,
         what: &'static str,
         call: impl Future<Output = object_store::Result<T>>,

@@ -19,11 +19,15 @@ pub struct Names {
     root: Path,
 }
 
+/// The epochs of this version of gobo, as they stand in the names of its objects.
+pub fn version() -> String {
+    format!("v{FORMAT_EPOCH}-c{COMPILER_EPOCH}-s{SLICE_SET_EPOCH}")
+}
+
 impl Names {
     /// The names below `prefix`.
     pub fn under(prefix: Path) -> Self {
-        let epochs = format!("v{FORMAT_EPOCH}-c{COMPILER_EPOCH}-s{SLICE_SET_EPOCH}");
-        Self { root: prefix.join(epochs) }
+        Self { root: prefix.join(version()) }
     }
 
     /// Everything of this version of gobo.

@@ -3,7 +3,7 @@ mod bucket;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use gobo_cli::options::{Bound, Defaults, bound, duration, host_and_port, size};
 use gobo_engine::Shard;
 
@@ -47,6 +47,23 @@ pub(crate) struct PullArgs {
     pub(crate) bucket: BucketArgs,
     #[command(flatten)]
     pub(crate) limits: PullLimits,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RemoteCommand {
+    /// What hosts may do with a bucket, how fast it answers, what it keeps and ignores
+    Doctor(DoctorArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {
+    #[command(flatten)]
+    pub(crate) bucket: BucketArgs,
+    /// Write a small object too, and remove it
+    #[arg(long)]
+    pub(crate) write: bool,
+    #[command(flatten)]
+    pub(crate) signing: WriteArgs,
 }
 
 #[derive(Debug, Args)]

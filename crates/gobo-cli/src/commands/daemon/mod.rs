@@ -1,6 +1,7 @@
-//! Commands that run a daemon or ask one: serve, get, prewarm, pull, demo.
+//! Commands that run a daemon or ask one: serve, get, prewarm, pull, remote doctor, demo.
 
 pub(crate) mod demo;
+pub(crate) mod doctor;
 pub(crate) mod get;
 pub(crate) mod prewarm;
 pub(crate) mod pull;

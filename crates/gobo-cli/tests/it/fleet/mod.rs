@@ -93,6 +93,26 @@ fn sum(shards: &[Value], name: &str) -> u64 {
     shards.iter().map(|shard| shard[name].as_u64().unwrap()).sum()
 }
 
+/// What a doctor finds.
+fn examine(fleet: &Fleet, home: &Path) {
+    let doctor = ["remote", "doctor", "--write"];
+    let found = fleet.json(&fleet.writer, home, 0, &doctor).remove(0);
+    for what in ["listing", "reading", "writing", "latency", "conditional_writes", "clock", "this_version"] {
+        assert_eq!(found[what]["well"], true, "{what}: {found}");
+    }
+    assert_eq!(found["conditional_writes"]["found"], "kept");
+    assert!(found["listing"]["found"].as_str().unwrap().contains("objects of v0-c"), "{found}");
+    if !fleet.reader.is_empty() {
+        fleet.json(&fleet.reader, home, 0, &doctor[..2]);
+        let found = fleet.json(&fleet.reader, home, 1, &doctor).remove(0);
+        assert_eq!(
+            (&found["reading"]["well"], &found["writing"]["well"]),
+            (&true.into(), &false.into()),
+            "{found}"
+        );
+    }
+}
+
 /// From nothing to two warm hosts.
 fn from_nothing(fleet: &Fleet, home: &Path) {
     let distinct = library(home) as u64;
@@ -111,6 +131,8 @@ fn from_nothing(fleet: &Fleet, home: &Path) {
     // Other shards of the same library.
     assert_eq!(fleet.shard(home, "0/1", &[])["hits"], distinct);
     assert!(!home.join("unused").exists(), "a shard has a store of its own");
+
+    examine(fleet, home);
 
     // A host that pulls has everything, whatever becomes of the bucket then.
     let trust = home.join("trust.pem");
