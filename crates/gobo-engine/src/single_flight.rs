@@ -46,6 +46,8 @@ struct Flight<V> {
     party: Arc<str>,
     /// Somebody else waits for it, too.
     is_shared: Arc<AtomicBool>,
+    /// Somebody waits for it who did not ask for it ahead of demand.
+    is_urgent: Arc<AtomicBool>,
     cancelled: Arc<AtomicBool>,
     waiters: Vec<(u64, oneshot::Sender<V>)>,
 }
@@ -80,6 +82,7 @@ impl<K: Eq + Hash + Clone, V: Clone> SingleFlight<K, V> {
                 kept: false,
                 party: Arc::clone(party),
                 is_shared: Arc::default(),
+                is_urgent: Arc::default(),
                 cancelled: Arc::default(),
                 waiters: Vec::new(),
             }
@@ -88,14 +91,22 @@ impl<K: Eq + Hash + Clone, V: Clone> SingleFlight<K, V> {
             flight.is_shared.store(true, Ordering::Relaxed);
         }
         flight.kept |= keep;
+        if !keep {
+            flight.is_urgent.store(true, Ordering::Relaxed);
+        }
         let (sender, receiver) = oneshot::channel();
         flight.waiters.push((waiter_id, sender));
         let at = FlightEntry { table: Arc::clone(&self.table), key: key.clone(), flight_id: flight.id };
         let cancelled = Arc::clone(&flight.cancelled);
-        let is_shared = Arc::clone(&flight.is_shared);
+        let (is_shared, is_urgent) = (Arc::clone(&flight.is_shared), Arc::clone(&flight.is_urgent));
         drop(table);
         Joined {
-            lead: opened.then(|| Lead { at: Some(at.clone()), cancelled: Arc::clone(&cancelled), is_shared }),
+            lead: opened.then(|| Lead {
+                at: Some(at.clone()),
+                cancelled: Arc::clone(&cancelled),
+                is_shared,
+                is_urgent,
+            }),
             waiter: Waiter { at, id: waiter_id, receiver: Some(receiver) },
             cancelled,
         }
@@ -144,6 +155,7 @@ pub(crate) struct Lead<K: Eq + Hash, V> {
     at: Option<FlightEntry<K, V>>,
     cancelled: Arc<AtomicBool>,
     is_shared: Arc<AtomicBool>,
+    is_urgent: Arc<AtomicBool>,
 }
 
 impl<K: Eq + Hash + Clone, V: Clone> Lead<K, V> {
@@ -155,6 +167,11 @@ impl<K: Eq + Hash + Clone, V: Clone> Lead<K, V> {
     /// The flag that says that not only who opened the flight waits for it.
     pub(crate) fn is_shared(&self) -> &Arc<AtomicBool> {
         &self.is_shared
+    }
+
+    /// The flag that says that somebody waits who did not ask ahead of demand.
+    pub(crate) fn is_urgent(&self) -> &Arc<AtomicBool> {
+        &self.is_urgent
     }
 
     /// Gives `value` to everyone who waits, and ends the flight.
@@ -184,6 +201,7 @@ impl<K: Eq + Hash + Clone, V: Clone> Lead<K, V> {
                 at: self.at.take(),
                 cancelled: Arc::clone(&self.cancelled),
                 is_shared: Arc::clone(&self.is_shared),
+                is_urgent: Arc::clone(&self.is_urgent),
             });
         }
         self.deliver(value);
@@ -294,6 +312,15 @@ mod tests {
         assert!(!lead.is_shared().load(Ordering::Relaxed));
         let _other = flights.join(&"k", &"b".into(), false);
         assert!(lead.retry_or(&0).unwrap().is_shared().load(Ordering::Relaxed));
+    }
+
+    #[test]
+    fn a_flight_is_urgent_once_somebody_asks_who_is_not_ahead_of_demand() {
+        let flights = Flights::new();
+        let lead = join(&flights, true).lead.unwrap();
+        assert!(!lead.is_urgent().load(Ordering::Relaxed));
+        let _waiter = join(&flights, false).waiter;
+        assert!(lead.retry_or(&0).unwrap().is_urgent().load(Ordering::Relaxed));
     }
 
     #[test]

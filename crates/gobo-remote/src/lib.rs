@@ -20,6 +20,6 @@ mod error;
 pub mod object;
 
 pub use bucket::{Answer, Bucket, Content, Limits, Mode, Put, RemoteConfig, RemoteStats, Shard, connect};
-pub use calls::{Examined, Lookup, Remote, Written};
+pub use calls::{Examined, Listed, Lookup, Remote, Written};
 pub use error::RemoteError;
 pub use object::{Entry, KeyFileError, Manifest, ManifestName, Signer, Trust, version};

@@ -9,6 +9,7 @@
 mod artifact;
 mod constraints;
 mod mutator;
+mod objects;
 mod proto;
 mod tokenizers;
 

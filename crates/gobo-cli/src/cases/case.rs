@@ -314,7 +314,14 @@ impl Case {
         defaults: &SchemaOptions,
         grammars: GrammarDefaults,
     ) -> impl Iterator<Item = (usize, anyhow::Result<Self>)> + use<'_, R> {
-        (1..).zip(reader.split(b'\n')).filter_map(move |(number, line)| {
+        // What cannot be read once is not read again.
+        let mut has_failed = false;
+        let lines = reader.split(b'\n').take_while(move |line| {
+            let goes_on = !has_failed;
+            has_failed |= line.is_err();
+            goes_on
+        });
+        (1..).zip(lines).filter_map(move |(number, line)| {
             let text = match line.map_err(anyhow::Error::new).and_then(|line| Ok(String::from_utf8(line)?)) {
                 Ok(text) if text.trim().is_empty() => return None,
                 Ok(text) => text,

@@ -29,7 +29,7 @@ impl Inner {
             return self.dispatch(ending, job);
         };
         let is_race = tier.order == LookupOrder::Race
-            && job.request.priority == Priority::Interactive
+            && ending.priority() == Priority::Interactive
             && self.pool.has_idle_worker();
         let landing = Landing {
             inner: Arc::clone(self),

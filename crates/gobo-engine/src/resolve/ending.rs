@@ -1,11 +1,12 @@
 //! Who ends a flight: the compile, or the lookup in the bucket beside it. Whichever takes the lead first.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gobo_remote::Lookup;
 
 use super::job::FlightLead;
+use crate::workers::Priority;
 
 /// The duty to end a flight, which a compile and a lookup share.
 pub(super) struct Ending {
@@ -13,6 +14,7 @@ pub(super) struct Ending {
     lead: Mutex<Option<FlightLead>>,
     cancelled: Arc<AtomicBool>,
     is_shared: Arc<AtomicBool>,
+    is_urgent: Arc<AtomicBool>,
     lookup: Mutex<Stage>,
 }
 
@@ -32,6 +34,7 @@ impl Ending {
         Arc::new(Self {
             cancelled: Arc::clone(lead.cancelled()),
             is_shared: Arc::clone(lead.is_shared()),
+            is_urgent: Arc::clone(lead.is_urgent()),
             lead: Mutex::new(Some(lead)),
             lookup: Mutex::new(Stage::Over { replaces: false }),
         })
@@ -45,6 +48,11 @@ impl Ending {
     /// The flag that says that not only who opened the flight waits for it.
     pub(super) fn is_shared(&self) -> &Arc<AtomicBool> {
         &self.is_shared
+    }
+
+    /// How soon the work is wanted by now: who asked ahead of demand may have been joined by others, while it was in no queue.
+    pub(super) fn priority(&self) -> Priority {
+        if self.is_urgent.load(Ordering::Relaxed) { Priority::Interactive } else { Priority::Prewarm }
     }
 
     fn lead(&self) -> MutexGuard<'_, Option<FlightLead>> {

@@ -41,7 +41,7 @@ impl Inner {
     /// Puts a flight's job into the queue; where it is turned away, those who wait are told at once.
     pub(super) fn dispatch(self: &Arc<Self>, ending: &Arc<Ending>, job: Arc<Job>) {
         let ask = Ask {
-            priority: job.request.priority,
+            priority: ending.priority(),
             tenant: Arc::clone(&job.request.tenant),
             bytes: job.request.constraint.text_bytes() as u64,
             is_limited: true,
@@ -170,7 +170,10 @@ impl Inner {
         // What is dear begins when the lookup is over.
         Then::Wait(Box::new(move |paused| {
             let its_ending = Arc::clone(&ending);
-            let go_on = move || paused.go_on(Box::new(move |call| self.called(call, its_ending, job, turn)));
+            let go_on = move || {
+                let priority = its_ending.priority();
+                paused.go_on(priority, Box::new(move |call| self.called(call, its_ending, job, turn)));
+            };
             ending.when_looked(Box::new(go_on));
         }))
     }

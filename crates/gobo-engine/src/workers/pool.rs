@@ -48,15 +48,15 @@ pub(crate) struct Paused<W> {
 }
 
 impl<W> Paused<W> {
-    /// Puts it into the queue; drops it where the pool is closed.
-    pub(crate) fn go_on(self, job: Job<W>) {
+    /// Puts it into the queue, as urgent as it is by now; drops it where the pool is closed.
+    pub(crate) fn go_on(self, priority: Priority, job: Job<W>) {
         let mut state = self.shared.lock();
         if state.closed {
             drop(state);
             // What it owns may take other locks as it drops.
             return drop(job);
         }
-        state.scheduler.again(self.ask, job, Instant::now());
+        state.scheduler.again(Ask { priority, ..self.ask }, job, Instant::now());
         drop(state);
         self.shared.work.notify_one();
     }

@@ -13,3 +13,4 @@ mod upload;
 pub use doctor::{Examined, Written};
 pub use lookup::Lookup;
 pub use remote::Remote;
+pub use shelf::Listed;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use futures_util::StreamExt as _;
 use gobo_types::{Digest, IndexKey, VocabularyDigest};
@@ -19,6 +19,15 @@ use crate::object::{Decoder, Envelope, Failure, Kind, Manifest, Rejected, Sink, 
 
 /// Most parts of one manifest.
 const MAX_PARTS: usize = 1 << 12;
+
+/// An object of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Listed {
+    /// Its length.
+    pub bytes: u64,
+    /// Whether it is to be written again, because the bucket may remove it soon.
+    pub is_old: bool,
+}
 
 /// An object in memory.
 struct Memory<'a> {
@@ -120,21 +129,28 @@ impl Remote {
         }
     }
 
-    /// The keys of a shard of which the bucket has an object, and the lengths of these. Blocks; O(objects of the shard's folders).
+    /// The keys of a shard of which the bucket has an object. Blocks; O(objects of the shard's folders).
     ///
     /// # Errors
     /// [`RemoteError::Call`], [`RemoteError::Closed`].
-    pub fn keys(&self, shard: Shard) -> Result<HashMap<IndexKey, u64>, RemoteError> {
+    pub fn keys(&self, shard: Shard) -> Result<HashMap<IndexKey, Listed>, RemoteError> {
+        let old =
+            SystemTime::now().checked_sub(self.config().limits.ttl / 2).unwrap_or(SystemTime::UNIX_EPOCH);
         let mut keys = HashMap::new();
-        for folder in shard.folders() {
-            let prefix = self.names().root().clone().join("index").join(format!("{folder:02x}"));
+        let all = self.names().root().clone().join("index");
+        let folders = match shard {
+            Shard::WHOLE => vec![all],
+            _ => shard.folders().map(|folder| all.clone().join(format!("{folder:02x}"))).collect(),
+        };
+        for prefix in folders {
             let listed = self.wait("a list of indices", async {
                 let mut listed = Vec::new();
                 let mut objects = self.bucket().list(Some(&prefix));
                 while let Some(object) = objects.next().await.transpose()? {
                     // What somebody else has put there is none of ours.
                     let key = object.location.filename().and_then(|name| name.parse::<IndexKey>().ok());
-                    listed.extend(key.map(|key| (key, object.size)));
+                    let is_old = SystemTime::from(object.last_modified) < old;
+                    listed.extend(key.map(|key| (key, Listed { bytes: object.size, is_old })));
                 }
                 Ok(listed)
             })?;

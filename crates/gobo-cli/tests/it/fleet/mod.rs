@@ -1,5 +1,6 @@
 //! A fleet as `docs/deploy/fleet.md` has it: a library into a bucket by shards, hosts that pull, hosts that look when they are asked.
 
+mod jobs;
 mod seaweed;
 
 use std::fs;
@@ -187,6 +188,22 @@ fn from_nothing_to_two_warm_hosts_through_a_folder() {
     let home = tempfile::tempdir().unwrap();
     let url = format!("file://{}/bucket", home.path().display());
     from_nothing(&Fleet { url, writer: vec![], reader: vec![] }, home.path());
+}
+
+#[test]
+fn a_library_that_is_cut_off_is_read_as_far_as_it_goes() {
+    let home = tempfile::tempdir().unwrap();
+    library(home.path());
+    let path = home.path().join("library.jsonl.zst");
+    let whole = fs::read(&path).unwrap();
+    // Lines of different lengths, so that they do not come all at once.
+    fs::write(&path, &whole[..whole.len() - 9]).unwrap();
+    let fleet =
+        Fleet { url: format!("file://{}/bucket", home.path().display()), writer: vec![], reader: vec![] };
+    let summary = fleet.shard(home.path(), "0/1", &[]);
+    assert_eq!(summary["unreadable"], 1, "{summary}");
+    fs::write(&path, b"no frame").unwrap();
+    assert_eq!(fleet.shard(home.path(), "0/1", &[])["unreadable"], 1);
 }
 
 #[test]

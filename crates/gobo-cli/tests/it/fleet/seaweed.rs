@@ -4,6 +4,7 @@ use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
 use super::{Fleet, TOKENIZER, exported, from_nothing};
@@ -22,20 +23,20 @@ impl Drop for Server {
     }
 }
 
-/// Ports that nobody has, with the ones beyond them by 10,000, which the server takes too.
+/// The next port to be tried by any server of this process.
+static NEXT: AtomicU16 = AtomicU16::new(0);
+
+/// Ports that nobody has, with the ones beyond them by 10,000, which the server takes too. No two servers of this process try the same.
 fn ports<const N: usize>() -> [u16; N] {
-    let mut held = Vec::new();
-    let mut ports = Vec::new();
-    for port in (20_000..50_000_u16).step_by(7).skip(std::process::id() as usize % 3000) {
-        let Ok(low) = TcpListener::bind(("127.0.0.1", port)) else { continue };
-        let Ok(high) = TcpListener::bind(("127.0.0.1", port + 10_000)) else { continue };
-        held.push((low, high));
-        ports.push(port);
-        if ports.len() == N {
-            break;
+    let first = 20_000 + u16::try_from(std::process::id() % 2000).unwrap() * 10;
+    let is_free = |port: u16| TcpListener::bind(("127.0.0.1", port)).is_ok();
+    let next = || loop {
+        let port = first + NEXT.fetch_add(1, Ordering::SeqCst);
+        if is_free(port) && is_free(port + 10_000) {
+            return port;
         }
-    }
-    ports.try_into().unwrap()
+    };
+    std::array::from_fn(|_| next())
 }
 
 const IDENTITIES: &str = r#"{"identities":[

@@ -15,7 +15,7 @@ use gobo_engine::{
     Audit, Engine, EngineConfig, OpenVocabulary, Outcome as Resolved, Priority, Remote, Request, Shard,
     Ticket, UpkeepConfig, VocabularyRef, audit,
 };
-use gobo_remote::{Entry as ManifestEntry, Manifest, ManifestName};
+use gobo_remote::{Entry as ManifestEntry, Listed, Manifest, ManifestName};
 use gobo_types::{CompileError, Constraint, IndexKey, Source};
 use indicatif::ProgressBar;
 use serde_json::json;
@@ -54,7 +54,7 @@ struct Run<'a> {
     engine: &'a Engine,
     remote: Arc<Remote>,
     /// The keys of the shard that the bucket had at first.
-    listed: HashMap<IndexKey, u64>,
+    listed: HashMap<IndexKey, Listed>,
     seen: HashSet<IndexKey>,
     /// Keys with an answer, and their positions.
     answered: Vec<(u64, IndexKey)>,
@@ -168,7 +168,8 @@ impl Run<'_> {
         }
         let request =
             || Request { priority: Priority::Prewarm, ..Request::new(Arc::clone(open), constraint.clone()) };
-        if self.listed.contains_key(&key) {
+        // One that may be removed soon is fetched, and thereby written again.
+        if self.listed.get(&key).is_some_and(|listed| !listed.is_old) {
             self.answered.push((position, key));
             let warm = Ok(Warm { key, is_hit: true });
             self.tally.count(&warm);
@@ -241,10 +242,13 @@ impl Run<'_> {
         let lengths = self.remote.keys(shard)?;
         let (there, unwritten): (Vec<_>, Vec<_>) =
             self.answered.iter().partition(|(_, key)| lengths.contains_key(key));
-        let bytes: u64 = there.iter().map(|(_, key)| lengths[key]).sum();
+        let bytes: u64 = there.iter().map(|(_, key)| lengths[key].bytes).sum();
         if let Some(name) = &self.args.manifest {
-            let entries =
-                there.iter().map(|&(position, key)| ManifestEntry { position, key, bytes: lengths[&key] });
+            let entries = there.iter().map(|&(position, key)| ManifestEntry {
+                position,
+                key,
+                bytes: lengths[&key].bytes,
+            });
             self.remote.put_part(name, shard, &Manifest { names, entries: entries.collect() })?;
         }
         let Beside { unreadable, repeated, verified, differing } = std::mem::take(&mut self.beside);
