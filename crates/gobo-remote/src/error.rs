@@ -30,6 +30,14 @@ pub enum RemoteError {
         /// Why it is not used.
         why: Rejected,
     },
+    /// The credentials are missing, wrong or expired, or do not suffice.
+    #[error("the bucket refuses {what} with these credentials: {why}")]
+    Denied {
+        /// What was asked for.
+        what: &'static str,
+        /// What it said.
+        why: String,
+    },
     /// A call failed that somebody waits for.
     #[error("the bucket fails with {what}: {why}")]
     Call {
@@ -50,7 +58,7 @@ impl RemoteError {
     /// The kind of error.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::Address { .. } | Self::KeyFile(_) => ErrorKind::Invalid,
+            Self::Address { .. } | Self::KeyFile(_) | Self::Denied { .. } => ErrorKind::Invalid,
             Self::NotThere { .. } => ErrorKind::NotFound,
             Self::Rejected { .. } => ErrorKind::Corrupt,
             Self::Call { .. } | Self::Closed | Self::Threads(_) => ErrorKind::Busy,

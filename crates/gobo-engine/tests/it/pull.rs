@@ -95,7 +95,7 @@ fn a_pull_keeps_within_its_bytes_and_its_time_and_leaves_the_names_of_the_host()
     let begun = Instant::now();
     let deadline = Some(begun + Duration::from_secs(1));
     let pulled = pull(&cold, &PullRequest { deadline, ..request() });
-    assert!(begun.elapsed() < Duration::from_secs(5) && pulled.keys == 6, "{pulled:?}");
+    assert!(begun.elapsed() < Duration::from_secs(30) && pulled.keys == 6, "{pulled:?}");
     bucket.reading(Fault::None);
     // The same name with another binding.
     let other = reader(&bucket);

@@ -78,7 +78,7 @@ impl Remote {
             counters: Counters::default(),
             places: Semaphore::new(LOOKUPS),
             bodies: Arc::new(Semaphore::new(BODIES)),
-            writing: AtomicUsize::new(0),
+            outstanding: AtomicUsize::new(0),
             queue: Mutex::new(is_writer.then_some(sender)),
             config,
         });
@@ -151,9 +151,9 @@ impl Remote {
         runtime.as_ref().map(|runtime| runtime.handle().clone())
     }
 
-    /// Whether an object is being written now.
-    pub(super) fn is_writing(&self) -> bool {
-        self.shared.writing.load(Ordering::SeqCst) > 0
+    /// Objects that wait to be written or are being written.
+    pub(super) fn outstanding(&self) -> usize {
+        self.shared.outstanding.load(Ordering::SeqCst)
     }
 
     /// Has an object written, some time soon. `false`: this host does not write, or too many wait already.

@@ -1,6 +1,6 @@
 //! What the tasks of a bucket share.
 
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -28,8 +28,8 @@ pub(super) struct Shared {
     pub(super) counters: Counters,
     pub(super) places: Semaphore,
     pub(super) bodies: Arc<Semaphore>,
-    /// Objects that are being written.
-    pub(super) writing: AtomicUsize,
+    /// Objects that wait to be written or are being written.
+    pub(super) outstanding: AtomicUsize,
     /// `None` where nothing is written, or nothing any more.
     pub(super) queue: Mutex<Option<mpsc::Sender<Put>>>,
 }
@@ -43,8 +43,11 @@ impl Shared {
     pub(super) fn enqueue(&self, put: Put) -> bool {
         let queue = self.queue();
         let Some(queue) = queue.as_ref() else { return false };
+        // Before it may be written, so that none is counted as written that is not.
+        self.outstanding.fetch_add(1, Ordering::SeqCst);
         let is_taken = queue.try_send(put).is_ok();
         if !is_taken {
+            self.outstanding.fetch_sub(1, Ordering::SeqCst);
             count(&self.counters.dropped);
         }
         is_taken

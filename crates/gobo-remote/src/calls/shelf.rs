@@ -10,7 +10,7 @@ use object_store::path::Path;
 use object_store::{ObjectStoreExt as _, PutPayload};
 use tokio::time::timeout;
 
-use super::call::in_short;
+use super::call::{Trouble, in_short};
 use super::remote::Remote;
 use super::shared::PATIENCE;
 use crate::RemoteError;
@@ -59,8 +59,11 @@ impl Remote {
         let handle = self.handle().ok_or(RemoteError::Closed)?;
         match handle.block_on(async { timeout(PATIENCE, call).await }) {
             Ok(Ok(value)) => Ok(value),
-            Ok(Err(object_store::Error::NotFound { .. })) => Err(RemoteError::NotThere { what }),
-            Ok(Err(error)) => Err(RemoteError::Call { what, why: in_short(&error) }),
+            Ok(Err(error)) => Err(match Trouble::of(&error) {
+                Trouble::Absent => RemoteError::NotThere { what },
+                Trouble::Denied => RemoteError::Denied { what, why: in_short(&error) },
+                Trouble::Present | Trouble::Failed => RemoteError::Call { what, why: in_short(&error) },
+            }),
             Err(_) => {
                 Err(RemoteError::Call { what, why: format!("no answer within {} s", PATIENCE.as_secs()) })
             }
@@ -223,7 +226,7 @@ impl Remote {
     /// Waits until what waits to be written is written. `false`: not within `within`. Blocks.
     pub fn flush(&self, within: Duration) -> bool {
         let begun = std::time::Instant::now();
-        while self.stats().queued > 0 || self.is_writing() {
+        while self.outstanding() > 0 {
             if begun.elapsed() > within {
                 return false;
             }

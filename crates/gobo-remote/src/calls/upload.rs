@@ -29,13 +29,10 @@ pub(super) type Queue = Arc<Mutex<mpsc::Receiver<Put>>>;
 /// Writes what comes until the queue is closed and empty. `_alive` is dropped then.
 pub(super) async fn work(shared: Arc<Shared>, queue: Queue, _alive: std::sync::mpsc::Sender<()>) {
     loop {
-        let mut locked = queue.lock().await;
-        let Some(put) = locked.recv().await else { return };
-        // Before the queue is looked at again, so that what is in neither is written.
-        shared.writing.fetch_add(1, Ordering::SeqCst);
-        drop(locked);
+        let next = queue.lock().await.recv().await;
+        let Some(put) = next else { return };
         shared.write(put).await;
-        shared.writing.fetch_sub(1, Ordering::SeqCst);
+        shared.outstanding.fetch_sub(1, Ordering::SeqCst);
     }
 }
 

@@ -191,6 +191,28 @@ fn from_nothing_to_two_warm_hosts_through_a_folder() {
 }
 
 #[test]
+fn a_bucket_that_is_down_is_no_mistake_of_the_command() {
+    let home = tempfile::tempdir().unwrap();
+    library(home.path());
+    let library = home.path().join("library.jsonl.zst");
+    let environment: Vec<_> = [
+        ("AWS_ENDPOINT", "http://127.0.0.1:1"),
+        ("AWS_ACCESS_KEY_ID", "x"),
+        ("AWS_SECRET_ACCESS_KEY", "x"),
+        ("AWS_ALLOW_HTTP", "true"),
+        ("AWS_REGION", "us-east-1"),
+    ]
+    .map(|(name, value)| (name, value.to_owned()))
+    .into();
+    let fleet = Fleet { url: "s3://artifacts/gobo".into(), writer: vec![], reader: vec![] };
+    let prewarm = ["prewarm", "--tokenizer", TOKENIZER, library.to_str().unwrap()];
+    let output = fleet.run(&environment, home.path(), &prewarm);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("run the shard again"), "{said}");
+}
+
+#[test]
 fn a_library_that_is_cut_off_is_read_as_far_as_it_goes() {
     let home = tempfile::tempdir().unwrap();
     library(home.path());

@@ -125,7 +125,19 @@ fn daemon(fleet: &Fleet, environment: &[(&str, String)], store: &Path, more: &[&
 fn from_nothing_to_two_warm_hosts_through_s3() {
     let home = tempfile::tempdir().unwrap();
     let server = Server::start(&home.path().join("seaweed"));
-    from_nothing(&server.fleet(), home.path());
+    let fleet = server.fleet();
+    from_nothing(&fleet, home.path());
+    // Who may not write, or is not who it says, is told so: running the shard again would change nothing.
+    let library = home.path().join("library.jsonl.zst");
+    let prewarm = ["prewarm", "--tokenizer", "cl100k_base", library.to_str().unwrap()];
+    let mut stranger = fleet.writer.clone();
+    stranger[1].1 = "guessed".into();
+    for environment in [&fleet.reader, &stranger] {
+        let output = fleet.run(environment, home.path(), &prewarm);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("with these credentials"), "{said}");
+    }
 }
 
 #[test]
@@ -166,7 +178,8 @@ fn hosts_serve_while_their_bucket_refuses_them_hangs_and_dies() {
     for number in 1..=8 {
         assert_eq!(get(&reads, &format!("c{{{number}}}")), "compile");
     }
-    assert_eq!((number(&reads, "remote_timeouts"), number(&reads, "remote_skipped")), (5, 3));
+    let (timeouts, skipped) = (number(&reads, "remote_timeouts"), number(&reads, "remote_skipped"));
+    assert!(timeouts >= 5 && timeouts + skipped == 8, "{timeouts} and {skipped}");
     assert_eq!(get(&reads, "a+"), "map");
     server.signal("-CONT");
     let begun = Instant::now();

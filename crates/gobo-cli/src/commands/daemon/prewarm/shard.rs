@@ -15,8 +15,8 @@ use gobo_engine::{
     Audit, Engine, EngineConfig, OpenVocabulary, Outcome as Resolved, Priority, Remote, Request, Shard,
     Ticket, UpkeepConfig, VocabularyRef, audit,
 };
-use gobo_remote::{Entry as ManifestEntry, Listed, Manifest, ManifestName};
-use gobo_types::{CompileError, Constraint, IndexKey, Source};
+use gobo_remote::{Entry as ManifestEntry, Listed, Manifest, ManifestName, RemoteError};
+use gobo_types::{CompileError, Constraint, ErrorKind, IndexKey, Source};
 use indicatif::ProgressBar;
 use serde_json::json;
 
@@ -71,6 +71,22 @@ struct Asked {
 }
 
 pub(super) fn run(global: &Global, args: &PrewarmArgs) -> anyhow::Result<Outcome> {
+    match work(global, args) {
+        // A bucket that is down is no mistake of the command: a scheduler is to run it again.
+        Err(error) if is_passing(&error) => {
+            output::note(format_args!("error: {error:#}\nhint: run the shard again"));
+            Ok(Outcome::No)
+        }
+        ended => ended,
+    }
+}
+
+fn is_passing(error: &anyhow::Error) -> bool {
+    let of_bucket = |cause: &(dyn std::error::Error + 'static)| cause.downcast_ref().map(RemoteError::kind);
+    error.chain().any(|cause| of_bucket(cause) == Some(ErrorKind::Busy))
+}
+
+fn work(global: &Global, args: &PrewarmArgs) -> anyhow::Result<Outcome> {
     let begun = Instant::now();
     let tier = args.bucket.tier(Some(&args.write), OrderArg::First)?;
     let folder = TempFolder::new()?;
