@@ -7,10 +7,11 @@ use std::time::{Duration, Instant, SystemTime};
 use gobo_artifact::Index;
 use gobo_remote::{Answer, Lookup, ManifestName, Remote};
 use gobo_store::PendingIndex;
-use gobo_types::{ArtifactDigest, ErrorKind, IndexKey, Tokenization, error_chain};
+use gobo_types::{ArtifactDigest, IndexKey, Tokenization, error_chain};
 
 use crate::handed_out::Source;
 use crate::inner::{Inner, contained};
+use crate::resolve::is_of_object;
 use crate::vocabularies::Existing;
 use crate::{Engine, EngineError, VocabularyRef};
 
@@ -260,7 +261,7 @@ impl Landing {
                     inner.remote.iter().for_each(|remote| remote.was_unsound());
                     Ended::Rejected
                 }
-                Err(error) if matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Invalid) => {
+                Err(error) if is_of_object(&error) => {
                     inner.remote.iter().for_each(|remote| remote.was_unsound());
                     Ended::Rejected
                 }

@@ -11,10 +11,11 @@ use std::sync::atomic::Ordering;
 use gobo_artifact::Index;
 use gobo_remote::{Answer, Content, Put};
 use gobo_store::PendingIndex;
-use gobo_types::{ArtifactDigest, CompileError, error_chain};
+use gobo_types::{ArtifactDigest, CompileError, ErrorKind, error_chain};
 
 use super::ending::Ending;
 use super::job::Job;
+use crate::EngineError;
 use crate::config::LookupOrder;
 use crate::handed_out::{Resolved, Source};
 use crate::inner::{Inner, contained};
@@ -44,35 +45,26 @@ impl Inner {
         }
     }
 
-    /// Publishes an index that was found in the bucket. `None`: it is not the one that was asked for, or no sound one.
-    fn take_over(&self, job: &Job, file: PendingIndex, digest: ArtifactDigest) -> Option<Resolved> {
-        let published = contained(|| {
-            // Its key is compared when it is published; what it says it was compiled from is another matter.
-            let index = Index::open(file.path())?;
-            let constraint = job.request.constraint.digest();
-            if index.vocabulary_digest() != job.request.vocabulary.digest()
-                || index.constraint_digest() != constraint
-            {
-                return Ok(None);
-            }
-            drop(index);
-            let published = file.publish()?;
-            if published != digest {
-                tracing::warn!(key = %job.key, "this host has another index of the key already; it stays");
-            }
-            self.published(&job.key, published, Source::Remote, 0).map(Some)
-        });
-        match published {
-            Ok(Some(found)) => Some(found),
-            Ok(None) => {
-                tracing::warn!(key = %job.key, "an index of the bucket is that of another constraint");
-                None
-            }
-            Err(error) => {
-                tracing::warn!(key = %job.key, error = error_chain(&error), "an index of the bucket is not used");
-                None
-            }
+    /// Publishes an index that was found in the bucket. `None`: it is that of another constraint.
+    fn publish_found(
+        &self,
+        job: &Job,
+        file: PendingIndex,
+        digest: ArtifactDigest,
+    ) -> Result<Option<Resolved>, EngineError> {
+        // Publishing compares its key; what it says it was compiled from is another matter.
+        let index = Index::open(file.path())?;
+        if index.vocabulary_digest() != job.request.vocabulary.digest()
+            || index.constraint_digest() != job.request.constraint.digest()
+        {
+            return Ok(None);
         }
+        drop(index);
+        let published = file.publish()?;
+        if published != digest {
+            tracing::warn!(key = %job.key, "this host has another index of the key already; it stays");
+        }
+        self.published(&job.key, published, Source::Remote, 0).map(Some)
     }
 
     /// Leaves what a compile ended with to the other hosts.
@@ -86,6 +78,11 @@ impl Inner {
         };
         remote.put(Put { key: job.key, content, replaces });
     }
+}
+
+/// Whether an index that was fetched could not be published because of what it is.
+pub(crate) fn is_of_object(error: &EngineError) -> bool {
+    matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Invalid | ErrorKind::Limit | ErrorKind::Version)
 }
 
 /// Where a lookup ends, however it ends: dropped, it has found nothing out.
@@ -103,9 +100,17 @@ impl Landing {
         self.has_landed = true;
         let (inner, job) = (&self.inner, &self.job);
         let end = match answer {
-            Answer::Index { file, digest } => match inner.take_over(job, file, digest) {
-                Some(found) => Ok(Done::Index(found)),
-                None => {
+            Answer::Index { file, digest } => match contained(|| inner.publish_found(job, file, digest)) {
+                Ok(Some(found)) => Ok(Done::Index(found)),
+                // This host's trouble, a full disk say, says nothing of the object.
+                Err(error) if !is_of_object(&error) => {
+                    tracing::warn!(key = %job.key, error = error_chain(&error), "an index of the bucket cannot be kept");
+                    return self.go_on(false);
+                }
+                unsound => {
+                    let why = unsound.err().map(|error| error_chain(&error));
+                    let why = why.unwrap_or_else(|| "it is that of another constraint".into());
+                    tracing::warn!(key = %job.key, why, "an index of the bucket is not used");
                     inner.remote.iter().for_each(|remote| remote.was_unsound());
                     return self.go_on(true);
                 }
@@ -144,5 +149,24 @@ impl Drop for Landing {
         if !self.has_landed {
             self.go_on(false);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use gobo_store::StoreError;
+
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_no_fault_of_the_object() {
+        let path = || "/s/v0/index/ab/x.gobo".into();
+        let full =
+            StoreError::NoRoom { action: "write", path: path(), source: io::ErrorKind::StorageFull.into() };
+        assert!(!is_of_object(&full.into()) && !is_of_object(&EngineError::Closed));
+        let bytes = Index::from_bytes(b"no index").map(drop).unwrap_err();
+        assert!(is_of_object(&bytes.into()));
     }
 }

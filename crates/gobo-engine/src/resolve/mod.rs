@@ -24,6 +24,7 @@ use crate::single_flight::Joined;
 use crate::stats::Counters;
 use crate::workers::Priority;
 use crate::{EngineError, Ticket};
+pub(crate) use beyond::is_of_object;
 use ending::Ending;
 use job::{Job, store_trouble};
 

@@ -32,8 +32,8 @@ const WRITERS: usize = 2;
 /// Lookups that are made at a time; others wait, within their budget.
 const LOOKUPS: usize = 256;
 
-/// The bucket of one host's store. All methods may be called from any thread, and none waits for the network but
-/// [`Remote::close`].
+/// The bucket of one host's store. Lookups and writes wait for nothing, and may be called from any thread. The methods that say
+/// that they block wait for the network, and are for threads that run no tasks.
 pub struct Remote {
     address: String,
     shared: Arc<Shared>,

@@ -105,7 +105,7 @@ impl Remote {
     /// The file of a vocabulary, not yet verified. Blocks, O(bytes).
     ///
     /// # Errors
-    /// [`RemoteError::NotThere`], [`RemoteError::Rejected`], [`RemoteError::Call`], [`RemoteError::Closed`].
+    /// [`RemoteError::NotThere`], [`RemoteError::Rejected`], [`RemoteError::Denied`], [`RemoteError::Call`], [`RemoteError::Closed`].
     pub fn vocabulary(&self, digest: &VocabularyDigest) -> Result<Vec<u8>, RemoteError> {
         self.get("a vocabulary", &self.names().vocabulary(digest), Kind::Vocabulary, digest.0)
     }
@@ -113,7 +113,7 @@ impl Remote {
     /// Writes the file of a vocabulary. Blocks, O(bytes).
     ///
     /// # Errors
-    /// [`RemoteError::Call`], [`RemoteError::Closed`].
+    /// [`RemoteError::Denied`], [`RemoteError::Call`], [`RemoteError::Closed`].
     pub fn put_vocabulary(&self, digest: &VocabularyDigest, file: &[u8]) -> Result<(), RemoteError> {
         let name = self.names().vocabulary(digest);
         self.put_now("a vocabulary", &name, (Kind::Vocabulary, digest.0, file))
@@ -122,7 +122,7 @@ impl Remote {
     /// Whether the bucket has a vocabulary. Blocks.
     ///
     /// # Errors
-    /// [`RemoteError::Call`], [`RemoteError::Closed`].
+    /// [`RemoteError::Denied`], [`RemoteError::Call`], [`RemoteError::Closed`].
     pub fn has_vocabulary(&self, digest: &VocabularyDigest) -> Result<bool, RemoteError> {
         let name = self.names().vocabulary(digest);
         match self.wait("a vocabulary", self.bucket().head(&name)) {
@@ -135,7 +135,7 @@ impl Remote {
     /// The keys of a shard of which the bucket has an object. Blocks; O(objects of the shard's folders).
     ///
     /// # Errors
-    /// [`RemoteError::Call`], [`RemoteError::Closed`].
+    /// [`RemoteError::Denied`], [`RemoteError::Call`], [`RemoteError::Closed`].
     pub fn keys(&self, shard: Shard) -> Result<HashMap<IndexKey, Listed>, RemoteError> {
         let old =
             SystemTime::now().checked_sub(self.config().limits.ttl / 2).unwrap_or(SystemTime::UNIX_EPOCH);
@@ -165,7 +165,7 @@ impl Remote {
     /// Writes a shard's part of a manifest. Blocks, O(entries).
     ///
     /// # Errors
-    /// [`RemoteError::Call`], [`RemoteError::Closed`].
+    /// [`RemoteError::Denied`], [`RemoteError::Call`], [`RemoteError::Closed`].
     pub fn put_part(&self, name: &str, shard: Shard, part: &Manifest) -> Result<(), RemoteError> {
         let part_name = Manifest::part_name(shard.index(), shard.of());
         let key = Manifest::part_key(name, &part_name);
@@ -176,7 +176,7 @@ impl Remote {
     /// What tells one state of a manifest from the next: names and times of its parts. Blocks; one listing.
     ///
     /// # Errors
-    /// [`RemoteError::NotThere`] without a part, [`RemoteError::Call`], [`RemoteError::Closed`].
+    /// [`RemoteError::NotThere`] without a part, [`RemoteError::Denied`], [`RemoteError::Call`], [`RemoteError::Closed`].
     pub fn manifest_state(&self, name: &str) -> Result<Vec<String>, RemoteError> {
         Ok(self.parts(name)?.into_iter().map(|(place, state)| format!("{place} {state}")).collect())
     }
