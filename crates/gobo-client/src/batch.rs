@@ -100,6 +100,16 @@ impl Batch {
     }
 }
 
+/// The one answer to a batch of one constraint.
+pub(crate) async fn only_item(
+    stream: Streaming<v1::ResolveBatchReply>,
+    address: &str,
+) -> Result<IndexLocation, ClientError> {
+    let mut batch = Batch { stream, address: address.to_owned() };
+    let item = batch.next().await?.ok_or_else(|| ClientError::missing("item"))?;
+    Ok(item.outcome?)
+}
+
 impl Client {
     /// Has the daemon find or compile many indices over one vocabulary. Nothing is mapped or streamed here: a resolve
     /// of each does that. With `prewarm` they come after every interactive call.

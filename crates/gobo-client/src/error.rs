@@ -7,7 +7,7 @@ use std::time::Duration;
 use gobo_proto::{ConvertError, ERROR_DOMAIN, UNKNOWN_VOCABULARY};
 use gobo_store::StoreError;
 use gobo_types::{CompileError, ErrorKind, IndexKey, VocabularyDigest};
-use tonic::{Code, Status, TimeoutExpired};
+use tonic::{Code, ConnectError, Status, TimeoutExpired};
 use tonic_types::StatusExt as _;
 
 use crate::background::Lost;
@@ -179,7 +179,10 @@ impl ClientError {
         }
         // A daemon that answers says so in its trailers; a transport that fails, also in the middle of a call, has a source.
         if status.source().is_some() {
-            return Self::Unreachable { address: address.to_owned(), source: root_cause(status).into() };
+            let cause = root_cause(status);
+            let source: Box<dyn Error + Send + Sync> =
+                if is_about_connecting(status) { Box::new(NotConnected(cause)) } else { cause.into() };
+            return Self::Unreachable { address: address.to_owned(), source };
         }
         if let Some(digest) = unknown_vocabulary(status) {
             return Self::UnknownVocabulary { digest };
@@ -192,6 +195,17 @@ impl ClientError {
     pub(crate) fn is_about_a_file(&self) -> bool {
         matches!(self.kind(), ErrorKind::NotFound | ErrorKind::Corrupt)
             && !matches!(self, Self::UnknownVocabulary { .. })
+    }
+
+    /// Whether the same call may end otherwise at once: the daemon went away in the middle of it or is about to, and behind a balancer
+    /// there may be another. Where nobody could be connected to, or a daemon has no room, that would help nobody.
+    pub(crate) fn is_worth_repeating(&self) -> bool {
+        match self {
+            Self::Unreachable { source, .. } => !source.is::<NotConnected>(),
+            // A daemon that has no room says when to come back; one that shuts down, and a balancer without daemons, do not.
+            Self::Daemon { kind: ErrorKind::Busy, retry_after, .. } => retry_after.is_none(),
+            _ => false,
+        }
     }
 
     pub(crate) fn unreadable(error: ConvertError) -> Self {
@@ -224,6 +238,22 @@ fn kind_of(code: Code) -> ErrorKind {
         Code::Cancelled => ErrorKind::Cancelled,
         _ => ErrorKind::Internal,
     }
+}
+
+/// Why no connection was made.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct NotConnected(String);
+
+fn is_about_connecting(status: &Status) -> bool {
+    let mut next = status.source();
+    while let Some(error) = next {
+        if error.is::<ConnectError>() {
+            return true;
+        }
+        next = error.source();
+    }
+    false
 }
 
 /// The last error of a chain, as text: each one before it says less, or the same again.

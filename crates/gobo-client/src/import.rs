@@ -37,6 +37,31 @@ impl AsRef<[u8]> for File {
     }
 }
 
+/// The messages of an import: a head, then the file.
+pub(crate) fn parts(
+    name: &str,
+    tokenizer_kind: &str,
+    vocabulary: &Arc<Vocabulary>,
+    binding: &Binding,
+    replace: bool,
+) -> impl Iterator<Item = v1::ImportVocabularyRequest> + Send + use<> {
+    let mut file = Bytes::from_owner(File(Arc::clone(vocabulary)));
+    let head = v1::ImportHead {
+        name: name.to_owned(),
+        tokenizer_kind: tokenizer_kind.to_owned(),
+        binding: Some(binding.into()),
+        vocabulary_digest: vocabulary.digest().as_bytes().to_vec().into(),
+        total_bytes: file.len() as u64,
+        replace,
+    };
+    let chunks = iter::from_fn(move || {
+        let length = file.len().min(CHUNK_BYTES);
+        (length > 0).then(|| Part::Chunk(file.split_to(length)))
+    });
+    let parts = iter::once(Part::Head(head)).chain(chunks);
+    parts.map(|part| v1::ImportVocabularyRequest { part: Some(part) })
+}
+
 impl Client {
     /// Publishes a vocabulary in the store of this host under its digest, unless it is there. No name stands for it: it is found by
     /// [`VocabularyRef::Digest`](crate::VocabularyRef::Digest), here and by a daemon of the same store. The file is verified to its last
@@ -109,21 +134,8 @@ impl Client {
     /// # }
     /// ```
     pub async fn import_vocabulary(&self, import: &VocabularyImport) -> Result<VocabularyInfo, ClientError> {
-        let mut file = Bytes::from_owner(File(Arc::clone(&import.vocabulary)));
-        let head = v1::ImportHead {
-            name: import.name.clone(),
-            tokenizer_kind: import.tokenizer_kind.clone(),
-            binding: Some((&import.binding).into()),
-            vocabulary_digest: import.vocabulary.digest().as_bytes().to_vec().into(),
-            total_bytes: file.len() as u64,
-            replace: import.replace,
-        };
-        let chunks = iter::from_fn(move || {
-            let length = file.len().min(CHUNK_BYTES);
-            (length > 0).then(|| Part::Chunk(file.split_to(length)))
-        });
-        let parts = iter::once(Part::Head(head)).chain(chunks);
-        let parts = parts.map(|part| v1::ImportVocabularyRequest { part: Some(part) });
+        let VocabularyImport { name, tokenizer_kind, vocabulary, binding, replace } = import;
+        let parts = parts(name, tokenizer_kind, vocabulary, binding, *replace);
         let request = self.daemon.request(tokio_stream::iter(parts));
         let reply = self.daemon.stub().import_vocabulary(request).await;
         let reply = reply.map_err(|status| self.daemon.failed(&status))?.into_inner();

@@ -34,6 +34,7 @@ mod client;
 mod daemon;
 mod error;
 mod find;
+mod forward;
 mod import;
 mod local;
 mod resolve;
@@ -42,7 +43,7 @@ mod vocabulary_ref;
 
 pub use answer::{
     CatalogRebuild, Checked, DaemonStatus, GarbageEvent, GarbageIndex, GarbageSummary, IndexDescription,
-    IndexEntry, IndexLocation, PinnedIndex, RemoteStatus, Source, VocabularyInfo,
+    IndexEntry, IndexLocation, PinnedIndex, RemoteStatus, Source, UpstreamStatus, VocabularyInfo,
 };
 pub use background::{Lost, Pending};
 pub use batch::{Batch, BatchItem};
@@ -51,6 +52,7 @@ pub use builder::ClientBuilder;
 pub use client::Client;
 pub use daemon::OneFrame;
 pub use error::ClientError;
+pub use forward::{ForwardedRequest, Forwarder};
 pub use gobo_artifact::{BatchError, Fill, Index, IndexClass, Matcher, MatcherError, Vocabulary, fill_batch};
 pub use gobo_store::{NamedVocabulary, Store, StoreError};
 pub use gobo_types::{

@@ -7,9 +7,7 @@ use std::time::Instant;
 use gobo_artifact::Index;
 use gobo_proto::{digest, v1};
 use gobo_store::NamedVocabulary;
-use gobo_types::{
-    Binding, CompileError, Constraint, IndexKey, OverBudget, Refusal, VocabularyDigest, index_key,
-};
+use gobo_types::{Constraint, IndexKey, VocabularyDigest, index_key};
 use metrics::histogram;
 
 use crate::answer::{Checked, IndexLocation, Source};
@@ -78,8 +76,9 @@ impl Client {
         begun: Instant,
     ) -> Result<Resolved, ClientError> {
         let found = match self.ask(vocabulary, constraint, begun, Round::First).await {
-            // The file is damaged or has just gone. The daemon notices when it is asked again, and compiles again.
-            Err(error) if error.is_about_a_file() => {
+            // The file is damaged or has just gone: the daemon notices when it is asked again, and compiles again. Or the daemon is gone,
+            // and there may be another.
+            Err(error) if error.is_about_a_file() || error.is_worth_repeating() => {
                 self.ask(vocabulary, constraint, begun, Round::Last).await?
             }
             answer => answer?,
@@ -111,20 +110,39 @@ impl Client {
         vocabulary: impl Into<VocabularyRef<'a>>,
         constraint: &Constraint,
     ) -> Result<IndexLocation, ClientError> {
-        use v1::resolve_reply::Outcome;
+        let vocabulary = vocabulary.into();
+        let key = self.key_on_the_way(vocabulary, constraint);
+        match self.locate_once(vocabulary, constraint, key.as_ref()).await {
+            Err(error) if error.is_worth_repeating() => {
+                self.locate_once(vocabulary, constraint, key.as_ref()).await
+            }
+            answer => answer,
+        }
+    }
 
+    async fn locate_once(
+        &self,
+        vocabulary: VocabularyRef<'_>,
+        constraint: &Constraint,
+        key: Option<&IndexKey>,
+    ) -> Result<IndexLocation, ClientError> {
         let request = v1::ResolveRequest {
-            vocabulary: Some(wanted(vocabulary.into())),
+            vocabulary: Some(wanted(vocabulary)),
             constraint: Some(constraint.into()),
             limits: self.daemon.limits(),
         };
-        let reply = self.daemon.stub().resolve(self.daemon.request(request)).await;
-        match reply.map_err(|status| self.daemon.failed(&status))?.into_inner().outcome {
-            Some(Outcome::Index(location)) => IndexLocation::read(location),
-            Some(Outcome::Refused(refusal)) => Err(refused(refusal)),
-            Some(Outcome::OverBudget(over)) => Err(over_budget(over)),
-            None => Err(ClientError::missing("outcome")),
+        let reply = self.daemon.stub().resolve(self.daemon.request_about(request, key)).await;
+        IndexLocation::of_reply(reply.map_err(|status| self.daemon.failed(&status))?.into_inner())
+    }
+
+    /// The key that a balancer may choose a daemon by: none where there can be no balancer, or the vocabulary is not on this host.
+    fn key_on_the_way(&self, vocabulary: VocabularyRef<'_>, constraint: &Constraint) -> Option<IndexKey> {
+        if !self.daemon.is_routed() {
+            return None;
         }
+        // A file that cannot be read is told of where it is needed.
+        let bound = self.bound(vocabulary).ok().flatten()?;
+        Some(bound.vocabulary.index_key(constraint))
     }
 
     /// The report of a constraint and the size of its index, without one being kept: for a gateway that decides whether to
@@ -152,20 +170,29 @@ impl Client {
         vocabulary: impl Into<VocabularyRef<'a>>,
         constraint: &Constraint,
     ) -> Result<Checked, ClientError> {
-        use v1::check_reply::Outcome;
+        let vocabulary = vocabulary.into();
+        let key = self.key_on_the_way(vocabulary, constraint);
+        match self.check_once(vocabulary, constraint, key.as_ref()).await {
+            Err(error) if error.is_worth_repeating() => {
+                self.check_once(vocabulary, constraint, key.as_ref()).await
+            }
+            answer => answer,
+        }
+    }
 
+    async fn check_once(
+        &self,
+        vocabulary: VocabularyRef<'_>,
+        constraint: &Constraint,
+        key: Option<&IndexKey>,
+    ) -> Result<Checked, ClientError> {
         let request = v1::CheckRequest {
-            vocabulary: Some(wanted(vocabulary.into())),
+            vocabulary: Some(wanted(vocabulary)),
             constraint: Some(constraint.into()),
             limits: self.daemon.limits(),
         };
-        let reply = self.daemon.stub().check(self.daemon.request(request)).await;
-        match reply.map_err(|status| self.daemon.failed(&status))?.into_inner().outcome {
-            Some(Outcome::Checked(checked)) => Checked::read(checked),
-            Some(Outcome::Refused(refusal)) => Err(refused(refusal)),
-            Some(Outcome::OverBudget(over)) => Err(over_budget(over)),
-            None => Err(ClientError::missing("outcome")),
-        }
+        let reply = self.daemon.stub().check(self.daemon.request_about(request, key)).await;
+        Checked::of_reply(reply.map_err(|status| self.daemon.failed(&status))?.into_inner())
     }
 
     /// One round with the daemon.
@@ -176,7 +203,16 @@ impl Client {
         begun: Instant,
         round: Round,
     ) -> Result<Resolved, ClientError> {
-        let location = self.locate(vocabulary, constraint).await?;
+        if self.daemon.is_routed() && self.bound(vocabulary)?.is_none() {
+            // Without it no key can be derived, and a balancer would send each of the calls to another daemon.
+            match self.fetch_vocabulary(vocabulary, None).await {
+                // What the daemon lacks, it says of the resolve too, and there in the words of a request.
+                Ok(_) | Err(ClientError::Daemon { .. } | ClientError::UnknownVocabulary { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let on_the_way = self.key_on_the_way(vocabulary, constraint);
+        let location = self.locate_once(vocabulary, constraint, on_the_way.as_ref()).await?;
         let key = location.key;
         let meant = match vocabulary {
             VocabularyRef::Name(_) => location.vocabulary_digest,
@@ -186,10 +222,7 @@ impl Client {
             index_key(&meant, &constraint.digest())
         } else {
             // The encoder, which is in the key too, is known from the vocabulary's file alone.
-            self.fetch_bound(vocabulary, meant, location.binding.clone())
-                .await?
-                .vocabulary
-                .index_key(constraint)
+            self.fetch_bound(vocabulary, meant).await?.vocabulary.index_key(constraint)
         };
         if key != expected {
             return Err(ClientError::OtherKey { expected, found: key });
@@ -198,7 +231,7 @@ impl Client {
         if self.is_own_store(&location.store) {
             match self.open_index(&key)? {
                 Some(index) => {
-                    let bound = self.fetch_bound(vocabulary, meant, location.binding).await?;
+                    let bound = self.fetch_bound(vocabulary, meant).await?;
                     return Ok(self.resolved(index, bound, location.source, key, begun));
                 }
                 None if round == Round::First => return Err(ClientError::Vanished { key }),
@@ -206,7 +239,7 @@ impl Client {
                 None => {}
             }
         }
-        let bound = self.fetch_bound(vocabulary, meant, location.binding).await?;
+        let bound = self.fetch_bound(vocabulary, meant).await?;
         let index = self.fetch_index(&key).await?;
         Ok(self.resolved(index, bound, Source::Stream, key, begun))
     }
@@ -217,7 +250,7 @@ impl Client {
 
     async fn fetch_index(&self, key: &IndexKey) -> Result<Arc<Index>, ClientError> {
         let request = v1::FetchIndexRequest { key: key.as_bytes().to_vec().into() };
-        let reply = self.daemon.stub().fetch_index(self.daemon.request(request)).await;
+        let reply = self.daemon.stub().fetch_index(self.daemon.request_about(request, Some(key))).await;
         let Fetched { bytes, .. } = self.daemon.fetched(reply, self.max_file_bytes).await?;
         let (store, wanted) = (self.store.clone(), *key);
         on_thread(move || store.publish_verified_index(&wanted, &bytes)).await??;
@@ -230,24 +263,38 @@ impl Client {
         &self,
         vocabulary: VocabularyRef<'_>,
         meant: VocabularyDigest,
-        of_name: Option<Binding>,
     ) -> Result<Bound, ClientError> {
-        if let Some(bound) = self.bound(vocabulary)?.filter(|bound| bound.digest == meant) {
-            return Ok(bound);
+        match self.bound(vocabulary)?.filter(|bound| bound.digest == meant) {
+            Some(bound) => Ok(bound),
+            None => self.fetch_vocabulary(vocabulary, Some(meant)).await,
         }
-        let binding = match vocabulary {
-            VocabularyRef::Name(_) => Arc::new(of_name.ok_or_else(|| ClientError::missing("index.binding"))?),
-            VocabularyRef::Digest { binding, .. } => Arc::clone(binding),
-        };
+    }
+
+    /// The daemon's file of a vocabulary, published here. `meant`: it has to be this one.
+    async fn fetch_vocabulary(
+        &self,
+        vocabulary: VocabularyRef<'_>,
+        meant: Option<VocabularyDigest>,
+    ) -> Result<Bound, ClientError> {
         let request = v1::FetchVocabularyRequest { vocabulary: Some(wanted(vocabulary)) };
         let reply = self.daemon.stub().fetch_vocabulary(self.daemon.request(request)).await;
         let Fetched { head, bytes } = self.daemon.fetched(reply, self.max_file_bytes).await?;
         let found: VocabularyDigest =
             digest("head.vocabulary_digest", &head.vocabulary_digest).map_err(ClientError::unreadable)?;
+        let meant = match vocabulary {
+            VocabularyRef::Name(_) => meant.unwrap_or(found),
+            VocabularyRef::Digest { digest, .. } => *digest,
+        };
         if found != meant {
             // The name was given another meaning between the two calls.
             return Err(ClientError::Stream { what: format!("vocabulary {found} instead of {meant}") });
         }
+        let binding = match vocabulary {
+            VocabularyRef::Name(_) => {
+                Arc::new(head.binding.ok_or_else(|| ClientError::missing("head.binding"))?.into())
+            }
+            VocabularyRef::Digest { binding, .. } => Arc::clone(binding),
+        };
         let name = match vocabulary {
             VocabularyRef::Name(name) => Some(name),
             VocabularyRef::Digest { .. } => None,
@@ -285,15 +332,6 @@ impl Client {
 fn recorded(found: Resolved, begun: Instant) -> Resolved {
     histogram!("gobo_client_resolve_seconds", "source" => found.source.name()).record(begun.elapsed());
     Resolved { resolve_us: micros(begun), ..found }
-}
-
-fn refused(refusal: v1::Refusal) -> ClientError {
-    Refusal::try_from(refusal)
-        .map_or_else(ClientError::unreadable, |refusal| CompileError::from(refusal).into())
-}
-
-fn over_budget(over: v1::OverBudget) -> ClientError {
-    OverBudget::try_from(over).map_or_else(ClientError::unreadable, |over| CompileError::from(over).into())
 }
 
 /// Which try at the daemon it is.

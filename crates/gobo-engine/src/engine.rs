@@ -19,6 +19,7 @@ use crate::request::{Checked, Outcome, Request};
 use crate::single_flight::SingleFlight;
 use crate::stats::{Counters, Gauges, Stats, StoreStats};
 use crate::upkeep::{CollectRequest, Garbage, Pace, Upkeep};
+use crate::upstream::{UpstreamStats, UpstreamTier};
 use crate::vocabularies::{Existing, Vocabularies, publish_vocabulary};
 use crate::workers::{Ask, Call, CompileExecutor, Pool, Rules, Then};
 use crate::{EngineConfig, EngineError, OpenVocabulary, Ticket, VocabularyRef};
@@ -97,6 +98,7 @@ impl Engine {
             }
             None => None,
         };
+        let upstream = config.upstream.clone().map(|upstream| Arc::new(UpstreamTier::new(upstream)));
         let counters = Arc::<Counters>::default();
         let rules = Rules {
             workers: config.workers.max(1),
@@ -126,6 +128,7 @@ impl Engine {
             pool,
             reads,
             remote,
+            upstream,
             flights: SingleFlight::new(),
             known: Known::default(),
             counters,
@@ -362,6 +365,11 @@ impl Engine {
     /// The bucket that is shared with other hosts.
     pub fn remote(&self) -> Option<Arc<Remote>> {
         self.inner.remote.clone()
+    }
+
+    /// What became of the calls to [`EngineConfig::upstream`]; `None` without one.
+    pub fn upstream_stats(&self) -> Option<UpstreamStats> {
+        self.inner.upstream.as_ref().map(|tier| tier.stats())
     }
 
     /// Number of panics that reached a worker: bugs, each contained.

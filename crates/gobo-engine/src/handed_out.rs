@@ -23,6 +23,8 @@ pub enum Source {
     Host,
     /// It was in the bucket that hosts share, and is in the store now.
     Remote,
+    /// The pool of daemons that compiles for this host had it or compiled it, and it is in the store now.
+    Upstream,
     /// It was compiled now, for this caller or for one that it shared the compile with.
     Compile,
 }

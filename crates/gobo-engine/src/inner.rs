@@ -15,6 +15,7 @@ use crate::owned_catalog::OwnedCatalog;
 use crate::request::{FlightEnd, FlightKey};
 use crate::single_flight::SingleFlight;
 use crate::stats::{Counters, Gauges, StoreStats};
+use crate::upstream::UpstreamTier;
 use crate::vocabularies::{OpenVocabulary, Vocabularies};
 use crate::workers::{CompileExecutor, Pool, Turned};
 use crate::{EngineConfig, EngineError};
@@ -36,6 +37,8 @@ pub(crate) struct Inner {
     pub(crate) reads: Pool<()>,
     /// What is shared with other hosts.
     pub(crate) remote: Option<Arc<Remote>>,
+    /// Who compiles for this host.
+    pub(crate) upstream: Option<Arc<UpstreamTier>>,
     pub(crate) flights: SingleFlight<FlightKey, FlightEnd>,
     pub(crate) known: Known,
     pub(crate) counters: Arc<Counters>,

@@ -6,7 +6,7 @@
 //! which a thread waits for and a task awaits.
 //!
 //! The order of a resolve: the file in the store; a remembered verdict; the compile of another caller that is under
-//! way; the bucket that hosts share ([`RemoteTier`]), and a compile of its own, published and on record before anyone is told. `gobo_worker::compile_constraint` is the
+//! way; the pool that compiles for this host ([`Upstream`]); the bucket that hosts share ([`RemoteTier`]), and a compile of its own, published and on record before anyone is told. `gobo_worker::compile_constraint` is the
 //! compile alone, without any of that.
 #![forbid(unsafe_code)]
 
@@ -24,6 +24,7 @@ mod single_flight;
 mod stats;
 mod ticket;
 mod upkeep;
+mod upstream;
 mod vocabularies;
 mod workers;
 
@@ -45,5 +46,6 @@ pub use request::{Checked, Outcome, Request};
 pub use stats::{Stats, StoreStats};
 pub use ticket::Ticket;
 pub use upkeep::{Audit, CollectRequest, Garbage, audit};
+pub use upstream::{Forward, Forwarded, Upstream, UpstreamStats};
 pub use vocabularies::{Existing, OpenVocabulary, VocabularyRef, publish_builtin, publish_vocabulary};
 pub use workers::{Priority, Tenant, TenantLimits};

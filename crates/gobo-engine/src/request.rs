@@ -24,6 +24,8 @@ pub struct Request {
     pub tenant: Tenant,
     /// When the caller gives up: what would begin later is turned away at once.
     pub deadline: Option<Instant>,
+    /// Another daemon has sent it here: it is not sent on.
+    pub is_forwarded: bool,
 }
 
 impl Request {
@@ -36,6 +38,7 @@ impl Request {
             priority: Priority::Interactive,
             tenant: Tenant::from(""),
             deadline: None,
+            is_forwarded: false,
         }
     }
 }
@@ -76,6 +79,7 @@ pub(crate) enum Purpose {
     Report,
 }
 
-/// Over-budget verdicts hold under equal limits only, so who asks with others shares no compile.
-pub(crate) type FlightKey = (IndexKey, CompileLimits, Purpose);
+/// Over-budget verdicts hold under equal limits only, so who asks with others shares no compile. The last: whether the pool is asked
+/// first; a flight that asks it shares nothing with one that the pool has sent here, for which it may wait.
+pub(crate) type FlightKey = (IndexKey, CompileLimits, Purpose, bool);
 pub(crate) type FlightEnd = Result<Done, CompileError>;

@@ -39,7 +39,7 @@ pub struct Found {
 /// ```
 /// use gobo_lookup::FoundSource;
 ///
-/// assert_eq!(FoundSource::ALL.map(FoundSource::name), ["map", "host", "remote", "compile", "stream", "local"]);
+/// assert_eq!(FoundSource::ALL.map(FoundSource::name), ["map", "host", "remote", "upstream", "compile", "stream", "local"]);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FoundSource {
@@ -49,6 +49,8 @@ pub enum FoundSource {
     Host,
     /// The daemon of this host fetched it from the bucket that it shares with others.
     Remote,
+    /// The daemon of this host had it from the pool of daemons that compiles for it.
+    Upstream,
     /// The daemon of this host compiled it.
     Compile,
     /// Streamed from a daemon on another host, verified, and published here.
@@ -59,15 +61,16 @@ pub enum FoundSource {
 
 impl FoundSource {
     /// All of them, in their order.
-    pub const ALL: [Self; 6] =
-        [Self::Map, Self::Host, Self::Remote, Self::Compile, Self::Stream, Self::Local];
+    pub const ALL: [Self; 7] =
+        [Self::Map, Self::Host, Self::Remote, Self::Upstream, Self::Compile, Self::Stream, Self::Local];
 
-    /// Its word in counters: `map`, `host`, `remote`, `compile`, `stream` or `local`.
+    /// Its word in counters: `map`, `host`, `remote`, `upstream`, `compile`, `stream` or `local`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Map => "map",
             Self::Host => "host",
             Self::Remote => "remote",
+            Self::Upstream => "upstream",
             Self::Compile => "compile",
             Self::Stream => "stream",
             Self::Local => "local",
@@ -81,6 +84,7 @@ impl From<gobo_client::Source> for FoundSource {
             // A client calls `Map` what it finds without a call. It is asked for what was not mapped a moment ago.
             gobo_client::Source::Map | gobo_client::Source::Host => Self::Host,
             gobo_client::Source::Remote => Self::Remote,
+            gobo_client::Source::Upstream => Self::Upstream,
             gobo_client::Source::Compile => Self::Compile,
             gobo_client::Source::Stream => Self::Stream,
         }

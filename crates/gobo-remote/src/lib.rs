@@ -14,11 +14,13 @@
 //! are trusted, and then as a file of its format by [`gobo_store::PendingIndex::publish`].
 #![forbid(unsafe_code)]
 
+mod breaker;
 mod bucket;
 mod calls;
 mod error;
 pub mod object;
 
+pub use breaker::{Breaker, CallEnd, Permit};
 pub use bucket::{Answer, Bucket, Content, Limits, Mode, Put, RemoteConfig, RemoteStats, Shard, connect};
 pub use calls::{Examined, Listed, Lookup, Remote, Written};
 pub use error::RemoteError;

@@ -216,6 +216,7 @@ impl Backend {
                     source: match resolved.source {
                         gobo_engine::Source::Host => "map",
                         gobo_engine::Source::Remote => "remote",
+                        gobo_engine::Source::Upstream => "upstream",
                         gobo_engine::Source::Compile => "compile",
                     },
                     resolve_us: u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),

@@ -5,7 +5,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use gobo_proto::{digest, v1};
 use gobo_types::{
-    ArtifactDigest, Binding, ConstraintDigest, IndexKey, Report, ReportEntry, VocabularyDigest,
+    ArtifactDigest, Binding, CompileError, ConstraintDigest, IndexKey, OverBudget, Refusal, Report,
+    ReportEntry, VocabularyDigest,
 };
 
 use crate::error::ClientError;
@@ -25,6 +26,8 @@ pub enum Source {
     Host,
     /// The daemon of this host fetched it from the bucket that it shares with others.
     Remote,
+    /// The daemon of this host had it from the pool of daemons that compiles for it.
+    Upstream,
     /// Compiled now, on this host.
     Compile,
     /// Streamed from another host, verified, and published here.
@@ -32,12 +35,13 @@ pub enum Source {
 }
 
 impl Source {
-    /// The word of the command line: `map`, `host`, `remote`, `compile` or `stream`.
+    /// The word of the command line: `map`, `host`, `remote`, `upstream`, `compile` or `stream`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Map => "map",
             Self::Host => "host",
             Self::Remote => "remote",
+            Self::Upstream => "upstream",
             Self::Compile => "compile",
             Self::Stream => "stream",
         }
@@ -59,7 +63,7 @@ pub struct IndexLocation {
     pub path: PathBuf,
     /// The root of the daemon's store on its host, with links resolved.
     pub store: PathBuf,
-    /// [`Source::Host`] if the file was there, [`Source::Remote`] if it was fetched now, [`Source::Compile`] if it was
+    /// [`Source::Host`] if the file was there, [`Source::Remote`] or [`Source::Upstream`] if it was fetched now, [`Source::Compile`] if it was
     /// compiled.
     pub source: Source,
     /// The vocabulary that it was compiled for.
@@ -77,10 +81,23 @@ pub struct IndexLocation {
 }
 
 impl IndexLocation {
+    /// What a resolve answers.
+    pub(crate) fn of_reply(reply: v1::ResolveReply) -> Result<Self, ClientError> {
+        use v1::resolve_reply::Outcome;
+
+        match reply.outcome {
+            Some(Outcome::Index(location)) => Self::read(location),
+            Some(Outcome::Refused(refusal)) => Err(refused(refusal)),
+            Some(Outcome::OverBudget(over)) => Err(over_budget(over)),
+            None => Err(ClientError::missing("outcome")),
+        }
+    }
+
     pub(crate) fn read(location: v1::IndexLocation) -> Result<Self, ClientError> {
         let source = match location.source() {
             v1::Source::Compile => Source::Compile,
             v1::Source::Remote => Source::Remote,
+            v1::Source::Upstream => Source::Upstream,
             v1::Source::Host | v1::Source::Unspecified => Source::Host,
         };
         Ok(Self {
@@ -124,7 +141,19 @@ pub struct Checked {
 }
 
 impl Checked {
-    pub(crate) fn read(checked: v1::Checked) -> Result<Self, ClientError> {
+    /// What a check answers.
+    pub(crate) fn of_reply(reply: v1::CheckReply) -> Result<Self, ClientError> {
+        use v1::check_reply::Outcome;
+
+        match reply.outcome {
+            Some(Outcome::Checked(checked)) => Self::read(checked),
+            Some(Outcome::Refused(refusal)) => Err(refused(refusal)),
+            Some(Outcome::OverBudget(over)) => Err(over_budget(over)),
+            None => Err(ClientError::missing("outcome")),
+        }
+    }
+
+    fn read(checked: v1::Checked) -> Result<Self, ClientError> {
         Ok(Self {
             key: digest("checked.key", &checked.key).map_err(ClientError::unreadable)?,
             bytes: checked.bytes,
@@ -135,6 +164,15 @@ impl Checked {
             compile: Duration::from_micros(checked.compile_us),
         })
     }
+}
+
+fn refused(refusal: v1::Refusal) -> ClientError {
+    Refusal::try_from(refusal)
+        .map_or_else(ClientError::unreadable, |refusal| CompileError::from(refusal).into())
+}
+
+fn over_budget(over: v1::OverBudget) -> ClientError {
+    OverBudget::try_from(over).map_or_else(ClientError::unreadable, |over| CompileError::from(over).into())
 }
 
 /// One index in a daemon's store: its location, its constraint, and its report.

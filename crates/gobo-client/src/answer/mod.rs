@@ -11,5 +11,5 @@ mod vocabulary;
 pub(crate) use garbage::GarbagePart;
 pub use garbage::{CatalogRebuild, GarbageEvent, GarbageIndex, GarbageSummary, PinnedIndex};
 pub use index::{Checked, IndexDescription, IndexEntry, IndexLocation, Source};
-pub use status::{DaemonStatus, RemoteStatus};
+pub use status::{DaemonStatus, RemoteStatus, UpstreamStatus};
 pub use vocabulary::VocabularyInfo;

@@ -96,10 +96,17 @@ pub struct DaemonStatus {
     pub fetched_verdicts: u64,
     /// The bucket; `None` without one.
     pub remote: Option<RemoteStatus>,
+    /// Resolves since the start, of those that had to wait, whose index the upstream had or compiled.
+    pub forwarded: u64,
+    /// The pool of daemons that compiles for it; `None` without one.
+    pub upstream: Option<UpstreamStatus>,
 }
 
 /// The bucket that a daemon shares with other hosts, as its message has it.
 pub type RemoteStatus = v1::RemoteStatus;
+
+/// The pool of daemons that compiles for a daemon, as its message has it.
+pub type UpstreamStatus = v1::UpstreamStatus;
 
 impl DaemonStatus {
     pub(crate) fn read(status: v1::StatusReply) -> Self {
@@ -146,6 +153,8 @@ impl DaemonStatus {
             fetched: status.fetched,
             fetched_verdicts: status.fetched_verdicts,
             remote: status.remote,
+            forwarded: status.forwarded,
+            upstream: status.upstream,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use gobo_proto::v1::fetch_reply::Part;
 use gobo_proto::{digest, v1};
 use gobo_types::{ArtifactDigest, Digest};
@@ -21,11 +22,42 @@ pub(crate) struct Fetched {
 /// Reads a stream to its end: a head, then exactly the bytes that it announced, of which there may be `limit`. Never holds more
 /// than that and one message, for which it waits no longer than `timeout`.
 pub(super) async fn fetch(
-    mut stream: Streaming<v1::FetchReply>,
+    stream: Streaming<v1::FetchReply>,
     limit: u64,
     timeout: Option<Duration>,
     address: &str,
 ) -> Result<Fetched, ClientError> {
+    let mut bytes = Vec::new();
+    let mut keep = |announced: u64, chunk: Bytes| {
+        if bytes.is_empty() {
+            bytes.reserve(usize::try_from(announced.min(MAX_RESERVE_BYTES)).unwrap_or_default());
+        }
+        bytes.extend_from_slice(&chunk);
+        std::future::ready(Ok(()))
+    };
+    let head = receive(stream, limit, timeout, address, &mut keep).await?;
+    let expected = announced_digest(&head)?;
+    let found = Digest::of(&bytes);
+    if found != expected.0 {
+        let what = format!("a file with digest {found} after announcing {expected}");
+        return Err(ClientError::Stream { what });
+    }
+    Ok(Fetched { head, bytes })
+}
+
+/// The digest that a head announces.
+pub(crate) fn announced_digest(head: &v1::FetchHead) -> Result<ArtifactDigest, ClientError> {
+    digest("head.artifact_digest", &head.artifact_digest).map_err(ClientError::unreadable)
+}
+
+/// Reads a stream to its end, as [`fetch`] does, and gives its bytes to `keep` as they come, with the number that is announced.
+pub(crate) async fn receive<K: Future<Output = Result<(), ClientError>>>(
+    mut stream: Streaming<v1::FetchReply>,
+    limit: u64,
+    timeout: Option<Duration>,
+    address: &str,
+    keep: &mut impl FnMut(u64, Bytes) -> K,
+) -> Result<v1::FetchHead, ClientError> {
     let refuse = |what: String| ClientError::Stream { what };
     let first = message(&mut stream, timeout, address).await?;
     let Some(Part::Head(head)) = first.and_then(|first| first.part) else {
@@ -35,26 +67,19 @@ pub(super) async fn fetch(
     if announced > limit {
         return Err(ClientError::TooLarge { announced, limit });
     }
-    let reserve = usize::try_from(announced.min(MAX_RESERVE_BYTES)).unwrap_or_default();
-    let mut bytes = Vec::with_capacity(reserve);
+    let mut received = 0;
     while let Some(next) = message(&mut stream, timeout, address).await? {
         let Some(Part::Chunk(chunk)) = next.part else { return Err(ClientError::missing("chunk")) };
-        let length = (bytes.len() + chunk.len()) as u64;
-        if length > announced {
-            return Err(refuse(format!("{length} bytes or more after announcing {announced}")));
+        received += chunk.len() as u64;
+        if received > announced {
+            return Err(refuse(format!("{received} bytes or more after announcing {announced}")));
         }
-        bytes.extend_from_slice(&chunk);
+        keep(announced, chunk).await?;
     }
-    if bytes.len() as u64 != announced {
-        return Err(refuse(format!("{} bytes after announcing {announced}", bytes.len())));
+    if received != announced {
+        return Err(refuse(format!("{received} bytes after announcing {announced}")));
     }
-    let expected: ArtifactDigest =
-        digest("head.artifact_digest", &head.artifact_digest).map_err(ClientError::unreadable)?;
-    let found = Digest::of(&bytes);
-    if found != expected.0 {
-        return Err(refuse(format!("a file with digest {found} after announcing {expected}")));
-    }
-    Ok(Fetched { head, bytes })
+    Ok(head)
 }
 
 /// The next message; `None` after the last.

@@ -4,6 +4,6 @@ mod connection;
 mod fetch;
 mod one_frame;
 
-pub(crate) use connection::{Connection, wanted};
-pub(crate) use fetch::Fetched;
+pub(crate) use connection::{Connection, OnBehalf, wanted};
+pub(crate) use fetch::{Fetched, announced_digest, receive};
 pub use one_frame::OneFrame;

@@ -4,6 +4,7 @@ mod remote;
 mod upkeep;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use gobo_store::{Owner, VerdictBounds, Writers};
 use gobo_types::CompileLimits;
 use gobo_worker::{PassTime, WorkerConfig};
 
+use crate::Upstream;
 use crate::workers::TenantLimits;
 pub use remote::{LookupOrder, RemoteTier};
 pub use upkeep::UpkeepConfig;
@@ -60,6 +62,8 @@ pub struct EngineConfig {
     pub owner: Owner,
     /// The bucket that is shared with other hosts. Default: none.
     pub remote: Option<RemoteTier>,
+    /// Who compiles for this host: asked before the bucket and the workers. Default: nobody.
+    pub upstream: Option<Arc<dyn Upstream>>,
     /// How the store is cared for in the long run.
     pub upkeep: UpkeepConfig,
 }
@@ -85,6 +89,7 @@ impl EngineConfig {
             writers: Writers::default(),
             owner: Owner::default(),
             remote: None,
+            upstream: None,
             upkeep: UpkeepConfig::default(),
         }
     }

@@ -24,8 +24,8 @@ use crate::stats::{Counters, RESOLVE, record};
 use crate::workers::Priority;
 
 impl Inner {
-    /// Has the work of a flight done whose index is not on this host.
-    pub(super) fn search(self: &Arc<Self>, ending: &Arc<Ending>, job: Arc<Job>) {
+    /// Asks the bucket for the index of a flight, before the workers or beside them.
+    pub(super) fn ask_bucket(self: &Arc<Self>, ending: &Arc<Ending>, job: Arc<Job>) {
         let (Some(remote), Some(tier)) = (&self.remote, &self.config.remote) else {
             return self.dispatch(ending, job);
         };
@@ -45,12 +45,13 @@ impl Inner {
         }
     }
 
-    /// Publishes an index that was found in the bucket. `None`: it is that of another constraint.
-    fn publish_found(
+    /// Publishes an index that another host has made. `None`: it is that of another constraint.
+    pub(super) fn publish_found(
         &self,
         job: &Job,
         file: PendingIndex,
         digest: ArtifactDigest,
+        source: Source,
     ) -> Result<Option<Resolved>, EngineError> {
         // Publishing compares its key; what it says it was compiled from is another matter.
         let index = Index::open(file.path())?;
@@ -64,7 +65,7 @@ impl Inner {
         if published != digest {
             tracing::warn!(key = %job.key, "this host has another index of the key already; it stays");
         }
-        self.published(&job.key, published, Source::Remote, 0).map(Some)
+        self.published(&job.key, published, source, 0).map(Some)
     }
 
     /// Leaves what a compile ended with to the other hosts.
@@ -100,21 +101,23 @@ impl Landing {
         self.has_landed = true;
         let (inner, job) = (&self.inner, &self.job);
         let end = match answer {
-            Answer::Index { file, digest } => match contained(|| inner.publish_found(job, file, digest)) {
-                Ok(Some(found)) => Ok(Done::Index(found)),
-                // This host's trouble, a full disk say, says nothing of the object.
-                Err(error) if !is_of_object(&error) => {
-                    tracing::warn!(key = %job.key, error = error_chain(&error), "an index of the bucket cannot be kept");
-                    return self.go_on(false);
+            Answer::Index { file, digest } => {
+                match contained(|| inner.publish_found(job, file, digest, Source::Remote)) {
+                    Ok(Some(found)) => Ok(Done::Index(found)),
+                    // This host's trouble, a full disk say, says nothing of the object.
+                    Err(error) if !is_of_object(&error) => {
+                        tracing::warn!(key = %job.key, error = error_chain(&error), "an index of the bucket cannot be kept");
+                        return self.go_on(false);
+                    }
+                    unsound => {
+                        let why = unsound.err().map(|error| error_chain(&error));
+                        let why = why.unwrap_or_else(|| "it is that of another constraint".into());
+                        tracing::warn!(key = %job.key, why, "an index of the bucket is not used");
+                        inner.remote.iter().for_each(|remote| remote.was_unsound());
+                        return self.go_on(true);
+                    }
                 }
-                unsound => {
-                    let why = unsound.err().map(|error| error_chain(&error));
-                    let why = why.unwrap_or_else(|| "it is that of another constraint".into());
-                    tracing::warn!(key = %job.key, why, "an index of the bucket is not used");
-                    inner.remote.iter().for_each(|remote| remote.was_unsound());
-                    return self.go_on(true);
-                }
-            },
+            }
             Answer::Refused(refusal) => Err(CompileError::Refused(refusal)),
             Answer::OverBudget(over, limits) if limits == job.limits => Err(CompileError::OverBudget(over)),
             // A verdict under other limits gives way to what this compile ends with.

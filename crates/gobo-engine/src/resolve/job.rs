@@ -18,6 +18,8 @@ pub(super) struct Job {
     pub(super) key: IndexKey,
     pub(super) limits: CompileLimits,
     pub(super) purpose: Purpose,
+    /// The pool is asked before this host.
+    pub(super) forwards: bool,
     pub(super) submitted: Instant,
 }
 

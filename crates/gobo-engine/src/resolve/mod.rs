@@ -1,13 +1,14 @@
 //! From a request to a verdict: the file, else a remembered verdict, else one shared compile.
 //!
 //! `files` finds and records the files of indices, `adopt` takes over those of other processes, `passes` takes a `job` through the
-//! queue and the workers, `compile` is one pass of it. `beyond` asks the bucket that hosts share; an `ending` is what it and the compile race for.
+//! queue and the workers, `compile` is one pass of it. `forward` asks the pool, `beyond` the bucket that hosts share; an `ending` is what it and the compile race for.
 
 mod adopt;
 mod beyond;
 mod compile;
 mod ending;
 mod files;
+mod forward;
 mod job;
 mod passes;
 
@@ -41,8 +42,10 @@ impl Inner {
         Ticket::pending(async move {
             match end.await? {
                 Done::Index(found) => {
-                    if found.source == Source::Remote {
-                        Counters::count(&inner.counters.fetched);
+                    match found.source {
+                        Source::Remote => Counters::count(&inner.counters.fetched),
+                        Source::Upstream => Counters::count(&inner.counters.forwarded),
+                        Source::Host | Source::Compile => {}
                     }
                     Ok(found)
                 }
@@ -86,13 +89,17 @@ impl Inner {
         purpose: Purpose,
     ) -> impl Future<Output = FlightEnd> + Send + use<> {
         let priority = request.priority;
-        let flight = (key, limits, purpose);
+        let forwards = self.upstream.is_some() && !request.is_forwarded;
+        let flight = (key, limits, purpose, forwards);
         let Joined { waiter, cancelled, lead } =
             self.flights.join(&flight, &request.tenant, priority == Priority::Prewarm);
         match lead {
             Some(lead) => {
                 let submitted = Instant::now();
-                self.begin(&Ending::new(lead), &Arc::new(Job { request, key, limits, purpose, submitted }));
+                self.begin(
+                    &Ending::new(lead),
+                    &Arc::new(Job { request, key, limits, purpose, forwards, submitted }),
+                );
             }
             // What was begun ahead of demand is in demand now.
             None if priority == Priority::Interactive => self.pool.promote(&cancelled),

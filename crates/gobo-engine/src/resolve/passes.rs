@@ -181,7 +181,9 @@ impl Inner {
     fn count(&self, end: &FlightEnd, job: &Job) {
         record(RESOLVE, job.submitted.elapsed());
         match end {
-            Ok(Done::Index(Resolved { source: Source::Host | Source::Remote, .. })) => {}
+            Ok(Done::Index(Resolved {
+                source: Source::Host | Source::Remote | Source::Upstream, ..
+            })) => {}
             Ok(_) => Counters::count(&self.counters.compiled),
             Err(CompileError::Refused(_) | CompileError::OverBudget(_)) => {
                 Counters::count(&self.counters.refused);

@@ -18,7 +18,9 @@ pub struct Stats {
     pub misses: u64,
     /// Those of them whose index the bucket of several hosts had.
     pub fetched: u64,
-    /// Verdicts that it had, each counted once for all who waited for it.
+    /// Those of them whose index the pool had or compiled.
+    pub forwarded: u64,
+    /// Verdicts that the bucket had, each counted once for all who waited for it.
     pub fetched_verdicts: u64,
     /// Compiles that ended in an index, those for a report alone included.
     pub compiled: u64,
@@ -85,6 +87,7 @@ pub(crate) struct Counters {
     pub(crate) negative_hits: AtomicU64,
     pub(crate) misses: AtomicU64,
     pub(crate) fetched: AtomicU64,
+    pub(crate) forwarded: AtomicU64,
     pub(crate) fetched_verdicts: AtomicU64,
     pub(crate) compiled: AtomicU64,
     pub(crate) refused: AtomicU64,
@@ -111,6 +114,7 @@ impl Counters {
             negative_hits: read(&self.negative_hits),
             misses: read(&self.misses),
             fetched: read(&self.fetched),
+            forwarded: read(&self.forwarded),
             fetched_verdicts: read(&self.fetched_verdicts),
             compiled: read(&self.compiled),
             refused: read(&self.refused),

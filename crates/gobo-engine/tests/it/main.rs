@@ -15,4 +15,5 @@ mod remote;
 mod replaced;
 mod tiny;
 mod upkeep;
+mod upstream;
 mod workers;

@@ -3,7 +3,7 @@
 use gobo_types::Clipped;
 use object_store::Error;
 
-use super::breaker::End;
+use crate::breaker::CallEnd;
 
 /// How a call that did not do what it was to do has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,11 +34,11 @@ impl Trouble {
     }
 
     /// What that says of the bucket.
-    pub(super) fn end(self) -> End {
+    pub(super) fn end(self) -> CallEnd {
         match self {
-            Self::Absent | Self::Present => End::Answered,
-            Self::Denied => End::Denied,
-            Self::Failed => End::Failed,
+            Self::Absent | Self::Present => CallEnd::Answered,
+            Self::Denied => CallEnd::Denied,
+            Self::Failed => CallEnd::Failed,
         }
     }
 }

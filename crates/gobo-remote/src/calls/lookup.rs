@@ -18,9 +18,9 @@ use tokio::task::AbortHandle;
 use tokio::time::timeout_at;
 use tokio_util::sync::CancellationToken;
 
-use super::breaker::{End, Permit};
 use super::call::{Trouble, in_short};
 use super::shared::Shared;
+use crate::breaker::{CallEnd, Permit};
 use crate::bucket::{Answer, Content, OverBudgetContent, Put, add, count};
 use crate::object::{Decoder, Envelope, Failure, Kind, Rejected, Sink};
 
@@ -101,7 +101,7 @@ impl Look {
                 self.failed(trouble, &error);
             }
             Err(_) => {
-                permit.tell(End::Failed);
+                permit.tell(CallEnd::Failed);
                 count(&shared.counters.timeouts);
                 self.answer(Answer::Unknown);
             }
@@ -147,7 +147,7 @@ impl Look {
         let written = SystemTime::from(object.meta.last_modified);
         match self.content(object, handle) {
             Ok(answer) => {
-                permit.tell(End::Answered);
+                permit.tell(CallEnd::Answered);
                 let counters = &self.shared.counters;
                 let is_index = matches!(answer, Answer::Index { .. });
                 count(if is_index { &counters.indices } else { &counters.verdicts });
@@ -160,20 +160,20 @@ impl Look {
             }
             Err(Ended::GivenUp) => {}
             Err(Ended::Rejected(why)) => {
-                permit.tell(End::Answered);
+                permit.tell(CallEnd::Answered);
                 self.shared.counters.reject(why);
                 tracing::warn!(key = %self.key, %why, "an object of the bucket is not used");
                 self.answer(Answer::Rejected(why));
             }
             Err(Ended::Kept(error)) => {
                 // This host's trouble says nothing of the bucket.
-                permit.tell(End::Answered);
+                permit.tell(CallEnd::Answered);
                 count(&self.shared.counters.failed);
                 tracing::warn!(key = %self.key, %error, "what was found in the bucket cannot be kept");
                 self.answer(Answer::Unknown);
             }
             Err(Ended::Late) => {
-                permit.tell(End::Failed);
+                permit.tell(CallEnd::Failed);
                 count(&self.shared.counters.timeouts);
                 self.answer(Answer::Unknown);
             }

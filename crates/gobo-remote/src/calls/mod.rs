@@ -1,7 +1,6 @@
 //! The calls to a bucket, each within its budget, and none that anybody has to wait for longer.
 
 mod absent;
-mod breaker;
 mod call;
 mod doctor;
 mod lookup;

@@ -13,11 +13,11 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::absent::Absent;
-use super::breaker::Breaker;
 use super::lookup::{Look, Lookup, Then};
 use super::shared::{PATIENCE, Shared};
 use super::upload;
 use crate::RemoteError;
+use crate::breaker::Breaker;
 use crate::bucket::{Answer, Bucket, Counters, Mode, Put, RemoteConfig, RemoteStats};
 use crate::object::{Names, Rejected};
 

@@ -9,7 +9,7 @@ use object_store::ObjectStore;
 use tokio::sync::{Semaphore, mpsc};
 
 use super::absent::Absent;
-use super::breaker::Breaker;
+use crate::breaker::Breaker;
 use crate::bucket::{Counters, Put, RemoteConfig, count};
 use crate::object::Names;
 

@@ -11,9 +11,9 @@ use tokio::runtime::Handle;
 use tokio::sync::{Mutex, mpsc};
 use tokio::time::{sleep, timeout};
 
-use super::breaker::End;
 use super::call::{Trouble, in_short};
 use super::shared::Shared;
+use crate::breaker::CallEnd;
 use crate::bucket::{Content, OverBudgetContent, Put, add, count};
 use crate::object::{Kind, seal};
 
@@ -60,7 +60,7 @@ impl Shared {
         let call = self.bucket.put_opts(&name, PutPayload::from(object), mode.into());
         let trouble = match timeout(self.config.limits.upload, call).await {
             Ok(Ok(_)) => {
-                permit.tell(End::Answered);
+                permit.tell(CallEnd::Answered);
                 count(&self.counters.written);
                 add(&self.counters.written_bytes, bytes);
                 self.absent.remove(&key);

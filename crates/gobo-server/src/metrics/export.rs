@@ -9,7 +9,7 @@ use metrics::{Unit, counter, describe_counter, describe_gauge, describe_histogra
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
 use super::gauge::set;
-use super::{page, remote};
+use super::{page, remote, upstream};
 use crate::admission::{Usage, UsageNow};
 use crate::error::ServeError;
 use crate::transport::listen_on_each;
@@ -60,6 +60,9 @@ async fn keep_up(engine: Weak<Engine>, usage: Usage, numbers: PrometheusHandle) 
         if let Some(remote) = engine.remote() {
             remote::publish(&remote.stats());
         }
+        if let Some(stats) = engine.upstream_stats() {
+            upstream::publish(&stats);
+        }
         publish_usage(&usage.now());
         drop(engine);
         // Moves the samples of histograms to their buckets.
@@ -75,6 +78,7 @@ fn publish(stats: &Stats, panics: u64) {
         negative_hits,
         misses,
         fetched,
+        forwarded,
         fetched_verdicts,
         compiled,
         refused,
@@ -96,11 +100,15 @@ fn publish(stats: &Stats, panics: u64) {
         died,
         retired,
     } = *stats;
-    // Of those who waited, who was not answered by the bucket was answered by a compile.
-    let made = misses.saturating_sub(fetched);
-    for (source, count) in
-        [("host", hits), ("verdict", negative_hits), ("remote", fetched), ("compile", made)]
-    {
+    // Of those who waited, who was answered neither by the pool nor by the bucket was answered by a compile.
+    let made = misses.saturating_sub(fetched + forwarded);
+    for (source, count) in [
+        ("host", hits),
+        ("verdict", negative_hits),
+        ("remote", fetched),
+        ("upstream", forwarded),
+        ("compile", made),
+    ] {
         counter!("gobo_resolves_total", "source" => source).absolute(count);
     }
     for (verdict, count) in
@@ -211,6 +219,7 @@ fn publish_usage(now: &UsageNow) {
 
 fn describe() {
     remote::describe();
+    upstream::describe();
     for (name, what) in [
         (
             "gobo_resolves_total",

@@ -4,5 +4,6 @@ mod export;
 mod gauge;
 mod page;
 mod remote;
+mod upstream;
 
 pub(crate) use export::serve;

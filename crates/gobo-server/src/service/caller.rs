@@ -1,4 +1,4 @@
-//! The metadata of a request: its tenant, and its deadline.
+//! The metadata of a request: its tenant, its deadline, and whether another daemon has sent it here.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,6 +13,9 @@ use crate::status;
 /// The metadata key of a tenant's name.
 const TENANT: &str = "x-gobo-tenant";
 
+/// The metadata key that says that another daemon has sent a call on: it is not sent on again.
+const FORWARDED: &str = "x-gobo-forwarded";
+
 /// The metadata key of a deadline, as gRPC over HTTP/2 defines it.
 const TIMEOUT: &str = "grpc-timeout";
 
@@ -21,6 +24,7 @@ const TIMEOUT: &str = "grpc-timeout";
 pub(crate) struct Caller {
     tenant: Tenant,
     deadline: Option<Instant>,
+    is_forwarded: bool,
 }
 
 impl Caller {
@@ -32,13 +36,14 @@ impl Caller {
         let tenant = tenant(metadata)?;
         let timeout = metadata.get(TIMEOUT).and_then(|timeout| parse_timeout(timeout.to_str().ok()?));
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
-        Ok(Self { tenant: tenant.into(), deadline })
+        let is_forwarded = metadata.contains_key(FORWARDED);
+        Ok(Self { tenant: tenant.into(), deadline, is_forwarded })
     }
 
     /// A request of this caller, interactive and under the default limits.
     pub(crate) fn request(&self, vocabulary: Arc<OpenVocabulary>, constraint: Constraint) -> Request {
-        let Self { tenant, deadline } = self.clone();
-        Request { tenant, deadline, ..Request::new(vocabulary, constraint) }
+        let Self { tenant, deadline, is_forwarded } = self.clone();
+        Request { tenant, deadline, is_forwarded, ..Request::new(vocabulary, constraint) }
     }
 }
 

@@ -20,7 +20,9 @@ use super::fetch::{FileStream, Mapped};
 use super::garbage::{self, GarbageStream};
 use super::import::Uploads;
 use super::in_place::in_place;
-use super::reply::{bytes, location, path_text, remote_status, vocabulary_info, vocabulary_ref};
+use super::reply::{
+    bytes, location, path_text, remote_status, upstream_status, vocabulary_info, vocabulary_ref,
+};
 use crate::admission::{Held, Usage};
 use crate::status;
 
@@ -381,8 +383,10 @@ impl Gobo for Service {
             request_bytes: usage.request_bytes,
             out_of_proportion: stats.out_of_proportion,
             fetched: stats.fetched,
+            forwarded: stats.forwarded,
             fetched_verdicts: stats.fetched_verdicts,
             remote: self.engine.remote().map(|remote| remote_status(&remote)),
+            upstream: upstream_status(&self.engine),
         }))
     }
 

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use bytes::Bytes;
-use gobo_engine::{Engine, OpenVocabulary, Remote, RemoteMode, RemoteStats, Resolved, Source, VocabularyRef};
+use gobo_engine::{
+    Engine, OpenVocabulary, Remote, RemoteMode, RemoteStats, Resolved, Source, UpstreamStats, VocabularyRef,
+};
 use gobo_proto::{digest, v1};
 use gobo_types::Binding;
 use tonic::Status;
@@ -34,6 +36,7 @@ pub(crate) fn location(found: Resolved, binding: Option<&Binding>, store: &str) 
         Source::Host => v1::Source::Host,
         Source::Compile => v1::Source::Compile,
         Source::Remote => v1::Source::Remote,
+        Source::Upstream => v1::Source::Upstream,
     };
     v1::IndexLocation {
         key: bytes(found.key.as_bytes()),
@@ -68,6 +71,40 @@ pub(crate) fn vocabulary_info(engine: &Engine, open: &OpenVocabulary, store: &st
         path: path_text(engine.store().vocabulary_path(&digest)),
         store: store.to_owned(),
     }
+}
+
+/// What became of the calls to the pool.
+pub(crate) fn upstream_status(engine: &Engine) -> Option<v1::UpstreamStatus> {
+    // Taken apart, so that a new number cannot be forgotten here.
+    let UpstreamStats {
+        indices,
+        reports,
+        verdicts,
+        busy,
+        late,
+        down,
+        failed,
+        other_version,
+        skipped,
+        given_up,
+        under_way,
+        is_paused,
+    } = engine.upstream_stats()?;
+    Some(v1::UpstreamStatus {
+        address: engine.config().upstream.as_ref()?.address().to_owned(),
+        indices,
+        reports,
+        verdicts,
+        busy,
+        late,
+        down,
+        failed,
+        other_version,
+        skipped,
+        given_up,
+        under_way,
+        is_paused,
+    })
 }
 
 pub(crate) fn remote_status(remote: &Remote) -> v1::RemoteStatus {

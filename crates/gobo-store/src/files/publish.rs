@@ -1,7 +1,7 @@
 //! Publishes and removes indices and vocabularies.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
 use std::path::Path;
 
 use gobo_artifact::file::OpenError;
@@ -197,6 +197,19 @@ impl PendingIndex {
     /// while it is read kills the reader.
     pub fn path(&self) -> &Path {
         self.file.temp_path()
+    }
+
+    /// Writes its bytes, piece by piece, until `next` has none left. Blocks as long as `next` and the disk do.
+    ///
+    /// # Errors
+    /// [`StoreError::NoRoom`] and [`StoreError::Io`].
+    pub fn write<B: AsRef<[u8]>>(&self, mut next: impl FnMut() -> Option<B>) -> Result<(), StoreError> {
+        let failed = |error| StoreError::io("write", self.path())(error);
+        let mut file = File::options().write(true).open(self.path()).map_err(failed)?;
+        while let Some(piece) = next() {
+            file.write_all(piece.as_ref()).map_err(failed)?;
+        }
+        Ok(())
     }
 
     /// Verifies the written file to its last byte and publishes it: durable when it returns. If a sound file already has

@@ -1,4 +1,5 @@
 mod bucket;
+mod pool;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,6 +9,7 @@ use gobo_cli::options::{Bound, Defaults, bound, duration, host_and_port, size};
 use gobo_engine::Shard;
 
 pub(crate) use self::bucket::{BucketArgs, ModeArg, OrderArg, PullLimits, WriteArgs};
+pub(crate) use self::pool::PoolArgs;
 use super::constraint::PairArgs;
 
 #[derive(Debug, Args)]
@@ -106,6 +108,8 @@ pub(crate) struct ServeArgs {
     /// When the bucket is asked
     #[arg(long, value_name = "WHEN", value_enum, default_value_t, help_heading = "Bucket")]
     pub(crate) lookup: OrderArg,
+    #[command(flatten)]
+    pub(crate) pool: PoolArgs,
     /// Compile on threads of the daemon itself: for trusted callers; no limits but those of a pass
     #[arg(long, conflicts_with_all = ["worker_memory_mib", "worker_cpu_s", "worker_wall_s"])]
     pub(crate) inline: bool,

@@ -6,3 +6,4 @@ pub(crate) mod get;
 pub(crate) mod prewarm;
 pub(crate) mod pull;
 pub(crate) mod serve;
+mod upstream;

@@ -11,15 +11,17 @@ use gobo_engine::{
 use gobo_server::{ServeConfig, ServeLimits, Server};
 use gobo_types::error_chain;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use super::pull::in_words;
+use super::upstream::Pool;
 use crate::args::{Global, ModeArg, ServeArgs};
 use crate::backend;
 use crate::output::{self, Outcome};
 
-fn config(global: &Global, args: &ServeArgs) -> anyhow::Result<EngineConfig> {
+fn config(global: &Global, args: &ServeArgs, runtime: &Handle) -> anyhow::Result<EngineConfig> {
     let processes = if args.inline {
         None
     } else {
@@ -30,8 +32,12 @@ fn config(global: &Global, args: &ServeArgs) -> anyhow::Result<EngineConfig> {
             ..backend::workers()?
         })
     };
+    let upstream = args.pool.upstream.as_deref();
+    let upstream =
+        upstream.map(|address| Pool::new(address, runtime.clone(), args.pool.budget())).transpose()?;
     Ok(EngineConfig {
         processes,
+        upstream: upstream.map(|pool| Arc::new(pool) as _),
         pass_time: PassTime {
             floor: Duration::from_millis(args.pass_cpu_ms),
             per_step: Duration::from_nanos(args.pass_cpu_ns),
@@ -163,8 +169,8 @@ fn pull(engine: &Engine, name: &str, max_bytes: Option<u64>, whole: &mut HashMap
 
 pub(crate) fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<Outcome> {
     let limits = limits(args);
-    let engine = Arc::new(Engine::open(config(global, args)?)?);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let engine = Arc::new(Engine::open(config(global, args, runtime.handle())?)?);
     runtime.block_on(async {
         let mut config = ServeConfig::of(&engine);
         config.tcp = addresses("--listen", args.listen.as_deref()).await?;
@@ -180,6 +186,9 @@ pub(crate) fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<Outcome> 
         }
         for address in server.tcp_addresses() {
             output::note(format_args!("listening on http://{address} (no encryption, no authentication)"));
+        }
+        if let Some(pool) = &args.pool.upstream {
+            output::note(format_args!("having {pool} compile"));
         }
         if let Some(bucket) = &args.bucket.remote {
             output::note(format_args!("sharing indices through {bucket}"));

@@ -2,7 +2,7 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::bail;
-use gobo_client::{Client, DaemonStatus, RemoteStatus};
+use gobo_client::{Client, DaemonStatus, RemoteStatus, UpstreamStatus};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
@@ -75,7 +75,22 @@ fn of_daemon(status: &DaemonStatus, address: &str) -> Value {
         ]);
         all.extend(of_remote(remote));
     }
+    if let (Value::Object(all), Some(upstream)) = (&mut value, &status.upstream) {
+        all.insert("forwarded".to_owned(), status.forwarded.into());
+        all.extend(of_upstream(upstream));
+    }
     value
+}
+
+/// The numbers of the pool, each under a name of its own.
+fn of_upstream(upstream: &UpstreamStatus) -> Vec<(String, Value)> {
+    let numbers = json!({
+        "address": upstream.address, "indices": upstream.indices, "reports": upstream.reports,
+        "verdicts": upstream.verdicts, "busy": upstream.busy, "late": upstream.late, "down": upstream.down,
+        "failed": upstream.failed, "other_version": upstream.other_version, "skipped": upstream.skipped,
+        "given_up": upstream.given_up, "under_way": upstream.under_way, "paused": u64::from(upstream.is_paused),
+    });
+    named("upstream", &numbers)
 }
 
 /// The numbers of the bucket, each under a name of its own.
@@ -90,8 +105,12 @@ fn of_remote(remote: &RemoteStatus) -> Vec<(String, Value)> {
         "queued": remote.queued, "reading_paused": u64::from(remote.is_reading_paused),
         "writing_paused": u64::from(remote.is_writing_paused),
     });
+    named("remote", &numbers)
+}
+
+fn named(part: &str, numbers: &Value) -> Vec<(String, Value)> {
     let numbers = numbers.as_object().cloned().unwrap_or_default();
-    numbers.into_iter().map(|(name, number)| (format!("remote_{name}"), number)).collect()
+    numbers.into_iter().map(|(name, number)| (format!("{part}_{name}"), number)).collect()
 }
 
 fn micros(duration: Duration) -> u64 {

@@ -1,0 +1,226 @@
+//! The calls of a daemon that has others compile for it.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::Bytes;
+use gobo_artifact::Vocabulary;
+use gobo_proto::v1;
+use gobo_store::{PendingIndex, Store};
+use gobo_types::{ArtifactDigest, Binding, CompileLimits, Constraint, IndexKey, VocabularyDigest};
+use tokio::sync::{Mutex, mpsc};
+
+use crate::answer::{Checked, IndexLocation};
+use crate::batch::only_item;
+use crate::daemon::{Connection, OnBehalf, announced_digest, receive};
+use crate::error::ClientError;
+use crate::import::parts;
+use crate::local::on_thread;
+
+/// Longest index that is taken: as for a client.
+const MAX_FILE_BYTES: u64 = 512 << 20;
+
+/// Pieces of a file that wait to be written.
+const CHUNKS_AHEAD: usize = 4;
+
+/// Sends calls on to another daemon, or to a balancer before several: what a daemon with an upstream does with its misses.
+///
+/// Every call carries the metadata `x-gobo-key`, by which a balancer may choose the daemon, so that all who ask for one index meet in one;
+/// and `x-gobo-forwarded`, so that nobody sends it on once more. A call that ends because its daemon went away is repeated once; a vocabulary that
+/// the daemon lacks is sent there first. It belongs to the tokio runtime in which it is used first.
+#[derive(Debug)]
+pub struct Forwarder {
+    connection: Connection,
+    /// Held by whoever sends a vocabulary: who waits for it finds it there.
+    sending: Mutex<()>,
+}
+
+/// What is asked on behalf of somebody else.
+#[derive(Debug, Clone, Copy)]
+pub struct ForwardedRequest<'a> {
+    /// The index key.
+    pub key: &'a IndexKey,
+    /// Over which vocabulary.
+    pub vocabulary: &'a Arc<Vocabulary>,
+    /// What.
+    pub constraint: &'a Constraint,
+    /// What a compile may use.
+    pub limits: CompileLimits,
+    /// On whose account; empty for nobody's.
+    pub tenant: &'a str,
+    /// When the answer comes too late.
+    pub deadline: Instant,
+    /// It comes after every interactive call.
+    pub is_prewarm: bool,
+}
+
+impl ForwardedRequest<'_> {
+    fn behalf(&self) -> OnBehalf<'_> {
+        let timeout = self.deadline.saturating_duration_since(Instant::now());
+        OnBehalf { key: self.key, tenant: self.tenant, timeout }
+    }
+
+    fn wanted(&self) -> v1::VocabularyRef {
+        let digest = Bytes::copy_from_slice(self.vocabulary.digest().as_bytes());
+        v1::VocabularyRef { by: Some(v1::vocabulary_ref::By::Digest(digest)) }
+    }
+}
+
+impl Forwarder {
+    /// A forwarder to `unix:PATH` or `http://HOST:PORT`. Nothing is connected before the first call.
+    ///
+    /// # Errors
+    /// [`ClientError::Address`].
+    ///
+    /// ```
+    /// use gobo_client::{ClientError, Forwarder};
+    ///
+    /// let pool = Forwarder::new("http://pool.example:50051")?;
+    /// assert_eq!(pool.address(), "http://pool.example:50051");
+    /// assert!(matches!(Forwarder::new("pool"), Err(ClientError::Address { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn new(address: impl Into<String>) -> Result<Self, ClientError> {
+        Ok(Self { connection: Connection::forwarding(address.into())?, sending: Mutex::default() })
+    }
+
+    /// Where it sends calls to. O(1).
+    pub fn address(&self) -> &str {
+        self.connection.address()
+    }
+
+    /// Has the other daemon find or compile an index, and fetches its file into the temporary folder of `store`: whole, and not verified yet,
+    /// which publishing does. O(bytes) on the disk, O(1) in memory.
+    ///
+    /// # Errors
+    /// As for [`Client::resolve`](crate::Client::resolve).
+    pub async fn fetch(
+        &self,
+        request: &ForwardedRequest<'_>,
+        store: &Store,
+    ) -> Result<(PendingIndex, ArtifactDigest), ClientError> {
+        match self.fetch_once(request, store).await {
+            Err(error) if error.is_about_a_file() || error.is_worth_repeating() => {
+                self.fetch_once(request, store).await
+            }
+            answer => answer,
+        }
+    }
+
+    /// The report of a constraint, by the other daemon.
+    ///
+    /// # Errors
+    /// As for [`Client::check`](crate::Client::check).
+    pub async fn check(&self, request: &ForwardedRequest<'_>) -> Result<Checked, ClientError> {
+        match self.check_with_vocabulary(request).await {
+            Err(error) if error.is_worth_repeating() => self.check_with_vocabulary(request).await,
+            answer => answer,
+        }
+    }
+
+    async fn fetch_once(
+        &self,
+        request: &ForwardedRequest<'_>,
+        store: &Store,
+    ) -> Result<(PendingIndex, ArtifactDigest), ClientError> {
+        let located = match self.locate(request).await {
+            Err(ClientError::UnknownVocabulary { digest }) => {
+                self.send_vocabulary(request, digest).await?;
+                self.locate(request).await
+            }
+            answer => answer,
+        };
+        let found = located?.key;
+        if found != *request.key {
+            return Err(ClientError::OtherKey { expected: *request.key, found });
+        }
+        let message = v1::FetchIndexRequest { key: Bytes::copy_from_slice(request.key.as_bytes()) };
+        let call = Connection::request_for(message, &request.behalf());
+        let reply = self.connection.stub().fetch_index(call).await;
+        let stream = reply.map_err(|status| self.connection.failed(&status))?.into_inner();
+        let left = request.deadline.saturating_duration_since(Instant::now());
+
+        let file = store.begin_index(request.key)?;
+        // A disk may be slow, and whoever serves hits on this runtime must not wait for it.
+        let (chunks, mut to_write) = mpsc::channel::<Bytes>(CHUNKS_AHEAD);
+        let written = on_thread(move || file.write(|| to_write.blocking_recv()).map(|()| file));
+        let mut keep = move |_, chunk| {
+            let chunks = chunks.clone();
+            // A writer that has failed says why.
+            async move {
+                chunks.send(chunk).await.map_err(|_| ClientError::Thread(io::ErrorKind::BrokenPipe.into()))
+            }
+        };
+        let received = async {
+            let received = receive(stream, MAX_FILE_BYTES, Some(left), self.address(), &mut keep).await;
+            // The writer ends with it.
+            drop(keep);
+            received
+        };
+        let (written, received) = tokio::join!(written, received);
+        let file = written??;
+        Ok((file, announced_digest(&received?)?))
+    }
+
+    async fn check_with_vocabulary(&self, request: &ForwardedRequest<'_>) -> Result<Checked, ClientError> {
+        match self.check_once(request).await {
+            Err(ClientError::UnknownVocabulary { digest }) => {
+                self.send_vocabulary(request, digest).await?;
+                self.check_once(request).await
+            }
+            answer => answer,
+        }
+    }
+
+    async fn check_once(&self, request: &ForwardedRequest<'_>) -> Result<Checked, ClientError> {
+        let message = v1::CheckRequest {
+            vocabulary: Some(request.wanted()),
+            constraint: Some(request.constraint.into()),
+            limits: Some(request.limits.into()),
+        };
+        let reply = self.connection.stub().check(Connection::request_for(message, &request.behalf())).await;
+        let checked =
+            Checked::of_reply(reply.map_err(|status| self.connection.failed(&status))?.into_inner())?;
+        if checked.key != *request.key {
+            return Err(ClientError::OtherKey { expected: *request.key, found: checked.key });
+        }
+        Ok(checked)
+    }
+
+    async fn locate(&self, request: &ForwardedRequest<'_>) -> Result<IndexLocation, ClientError> {
+        let (vocabulary, limits) = (Some(request.wanted()), Some(request.limits.into()));
+        if request.is_prewarm {
+            let constraints = vec![request.constraint.into()];
+            let message = v1::ResolveBatchRequest { vocabulary, constraints, limits, prewarm: true };
+            let call = Connection::request_for(message, &request.behalf());
+            let reply = self.connection.stub().resolve_batch(call).await;
+            let stream = reply.map_err(|status| self.connection.failed(&status))?.into_inner();
+            return only_item(stream, self.address()).await;
+        }
+        let message = v1::ResolveRequest { vocabulary, constraint: Some(request.constraint.into()), limits };
+        let reply = self.connection.stub().resolve(Connection::request_for(message, &request.behalf())).await;
+        IndexLocation::of_reply(reply.map_err(|status| self.connection.failed(&status))?.into_inner())
+    }
+
+    /// Sends the vocabulary to the daemon that will be asked, under a name that says what it is. Whoever comes meanwhile waits, and sends
+    /// nothing where it is there by then.
+    async fn send_vocabulary(
+        &self,
+        request: &ForwardedRequest<'_>,
+        digest: VocabularyDigest,
+    ) -> Result<(), ClientError> {
+        let _alone = self.sending.lock().await;
+        let message = v1::GetVocabularyRequest { vocabulary: Some(request.wanted()) };
+        let call = Connection::request_for(message, &request.behalf());
+        if self.connection.stub().get_vocabulary(call).await.is_ok() {
+            return Ok(());
+        }
+        // Nobody has it make masks.
+        let bare = Binding { logits_width: request.vocabulary.len(), ..Binding::default() };
+        let parts = parts(&format!("by-digest-{digest}"), "forwarded", request.vocabulary, &bare, false);
+        let call = Connection::request_for(tokio_stream::iter(parts), &request.behalf());
+        let reply = self.connection.stub().import_vocabulary(call).await;
+        reply.map(drop).map_err(|status| self.connection.failed(&status))
+    }
+}
