@@ -1,6 +1,8 @@
 //! A fleet as `docs/deploy/fleet.md` has it: a library into a bucket by shards, hosts that pull, hosts that look when they are asked.
 
+mod haproxy;
 mod jobs;
+mod pool;
 mod seaweed;
 
 use std::fs;
