@@ -24,20 +24,16 @@
 //! is down. A file from another host is verified to its last byte before it is published here.
 #![forbid(unsafe_code)]
 
-mod admin;
 mod answer;
 mod background;
-mod batch;
 mod blocking;
 mod builder;
+mod calls;
 mod client;
 mod daemon;
 mod error;
 mod find;
-mod forward;
-mod import;
 mod local;
-mod resolve;
 mod resolved;
 mod vocabulary_ref;
 
@@ -46,19 +42,17 @@ pub use answer::{
     IndexEntry, IndexLocation, PinnedIndex, RemoteStatus, Source, UpstreamStatus, VocabularyInfo,
 };
 pub use background::{Lost, Pending};
-pub use batch::{Batch, BatchItem};
 pub use blocking::BlockingClient;
 pub use builder::ClientBuilder;
+pub use calls::{Batch, BatchItem, ForwardedRequest, Forwarder, VocabularyImport};
 pub use client::Client;
 pub use daemon::OneFrame;
 pub use error::ClientError;
-pub use forward::{ForwardedRequest, Forwarder};
 pub use gobo_artifact::{BatchError, Fill, Index, IndexClass, Matcher, MatcherError, Vocabulary, fill_batch};
 pub use gobo_store::{NamedVocabulary, Store, StoreError};
 pub use gobo_types::{
     ArtifactDigest, Binding, CompileError, CompileLimits, Constraint, ConstraintDigest, ErrorKind, IndexKey,
     OverBudget, Refusal, Report, ReportEntry, SchemaDocument, SchemaOptions, TokenId, VocabularyDigest,
 };
-pub use import::VocabularyImport;
 pub use resolved::Resolved;
 pub use vocabulary_ref::VocabularyRef;

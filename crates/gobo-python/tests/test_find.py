@@ -26,7 +26,7 @@ def test_the_order_is_mapped_then_local(client, vocabulary):
     other = gobo.Client(client.store, local=False)
     opened, mapped = (other.find(vocabulary, constraint) for _ in range(2))
     assert (opened.key, opened.source, mapped.source) == (index.key, "host", "map")
-    assert other.stats()["found"] == {"map": 1, "host": 1, "remote": 0, "compile": 0, "stream": 0, "local": 0}
+    assert other.stats()["found"] == {"map": 1, "host": 1, "remote": 0, "upstream": 0, "compile": 0, "stream": 0, "local": 0}
 
 
 def test_reports_say_what_is_enforced(index_of):

@@ -9,6 +9,7 @@ mod by_digest;
 mod daemon;
 #[path = "../../../gobo-engine/tests/it/full_verdicts.rs"]
 mod full_verdicts;
+mod metadata;
 mod resolve;
 #[path = "../../../gobo-engine/tests/it/tiny.rs"]
 mod tiny;

@@ -36,7 +36,7 @@ async fn a_daemon_then_files_then_maps() {
         [&first, &second].map(|lookup| FoundSource::ALL.map(|source| lookup.stats().found.of(source)));
     assert_eq!(
         (first_found, second_found),
-        ([1, 0, 0, 1, 0, 0], [1, 1, 0, 0, 0, 0]),
+        ([1, 0, 0, 0, 1, 0, 0], [1, 1, 0, 0, 0, 0, 0]),
         "in the order of `ALL`"
     );
     let stats = first.stats();

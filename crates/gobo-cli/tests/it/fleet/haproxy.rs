@@ -1,4 +1,4 @@
-//! A pool of three daemons behind HAProxy, as `docs/deploy/haproxy.cfg` has it: `GOBO_HAPROXY` names its program.
+//! A pool of three daemons behind `HAProxy`, as `docs/deploy/haproxy.cfg` has it: `GOBO_HAPROXY` names its program.
 
 use std::collections::HashSet;
 use std::fs;
@@ -125,9 +125,7 @@ fn published(store: &Path) -> HashSet<String> {
     for folder in fs::read_dir(store.join("v0/index")).unwrap() {
         for file in fs::read_dir(folder.unwrap().path()).unwrap() {
             let name = file.unwrap().file_name().into_string().unwrap();
-            if name.ends_with(".gobo") {
-                names.insert(name);
-            }
+            names.insert(name);
         }
     }
     names

@@ -11,11 +11,11 @@ use gobo_store::{PendingIndex, Store};
 use gobo_types::{ArtifactDigest, Binding, CompileLimits, Constraint, IndexKey, VocabularyDigest};
 use tokio::sync::{Mutex, mpsc};
 
+use super::batch::only_item;
+use super::import::parts;
 use crate::answer::{Checked, IndexLocation};
-use crate::batch::only_item;
 use crate::daemon::{Connection, OnBehalf, announced_digest, receive};
 use crate::error::ClientError;
-use crate::import::parts;
 use crate::local::on_thread;
 
 /// Longest index that is taken: as for a client.
@@ -95,6 +95,34 @@ impl Forwarder {
     ///
     /// # Errors
     /// As for [`Client::resolve`](crate::Client::resolve).
+    ///
+    /// ```
+    /// use std::time::{Duration, Instant};
+    /// use gobo_client::{CompileLimits, Constraint, ForwardedRequest, Forwarder, Store};
+    ///
+    /// # mod doc { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/daemon.rs")); }
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (client, folder) = doc::client().await;
+    /// # let (vocabulary, _) = client.find_vocabulary("tiny")?.expect("the daemon imported it");
+    /// # let own = tempfile::tempdir()?;
+    /// let pool = Forwarder::new(client.address())?;
+    /// let constraint = Constraint::regex("a+b");
+    /// let request = ForwardedRequest {
+    ///     key: &vocabulary.index_key(&constraint),
+    ///     vocabulary: &vocabulary,
+    ///     constraint: &constraint,
+    ///     limits: CompileLimits::default(),
+    ///     tenant: "",
+    ///     deadline: Instant::now() + Duration::from_secs(60),
+    ///     is_prewarm: false,
+    /// };
+    /// let store = Store::open(own.path())?;
+    /// let (file, digest) = pool.fetch(&request, &store).await?;
+    /// assert_eq!(file.publish()?, digest);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn fetch(
         &self,
         request: &ForwardedRequest<'_>,
