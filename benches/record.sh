@@ -30,6 +30,8 @@ parts=(
   "vocabulary 5 importing tokenizers, opening vocabularies"
   "load 13 hits of thousands of indices, one hot hit, misses, floods, eviction"
   "storm 1 processes that start at once"
+  "fleet 3 hosts that share a bucket, one call at a time"
+  "fleet-storm 3 processes of two such hosts, all at once"
   "soak 61 an hour of load while workers and daemons are killed"
   "hostile 12 a good tenant beside each attack"
   "python 10 the wheel inside vLLM and SGLang, beside their own backends"
@@ -88,8 +90,10 @@ settle() {
 
 benches() { (cd benches && cargo "$@"); }
 
+# laboratory PART COMMAND...
 laboratory() {
   local file=$folder/$GOBO_RECORD_DATE-$1
+  shift
   # A report with a failed call or a broken promise is a record too: it is kept, and the script fails in the end.
   "${CARGO_TARGET_DIR:-target}/release/gobo-bench" "$@" \
     --csv "$file.csv.new" --svg "$file.svg" --commit "$commit" --machine "$machine" || status=$?
@@ -139,10 +143,12 @@ for part in "${wanted[@]}"; do
       benches bench --bench vocabulary
       benches run --release --bin medians -- vocabulary --machine "$machine"
       ;;
-    load) laboratory load --seconds 30 ;;
-    storm) laboratory storm ;;
-    soak) laboratory soak --seconds 3600 --seed 7 ;;
-    hostile) laboratory hostile ;;
+    load) laboratory load load --seconds 30 ;;
+    storm) laboratory storm storm ;;
+    fleet) laboratory fleet fleet ;;
+    fleet-storm) laboratory fleet-storm storm --hosts 2 ;;
+    soak) laboratory soak soak --seconds 3600 --seed 7 ;;
+    hostile) laboratory hostile hostile ;;
     python) engines || status=1 ;;
   esac
 done

@@ -40,6 +40,8 @@ pub(crate) enum Experiment {
     Load(LoadArgs),
     /// A restart storm: many worker processes at once map every index of a store
     Storm(StormArgs),
+    /// Hosts that share a bucket: what is known there alone, what is known nowhere, a pull; each beside its floor
+    Fleet(FleetArgs),
     /// Mixed load while workers and the daemon are killed; then whether anything that was promised is lost
     Soak(SoakArgs),
     /// One tenant's calls without and with each way of harming a daemon; what they cost it in time, memory and disk
@@ -47,6 +49,9 @@ pub(crate) enum Experiment {
     /// One worker process of `gobo-bench storm`
     #[command(hide = true)]
     StormWorker(StormWorkerArgs),
+    /// One worker process of `gobo-bench storm --hosts`
+    #[command(hide = true)]
+    FleetWorker(FleetWorkerArgs),
 }
 
 #[derive(Debug, Args)]
@@ -203,7 +208,9 @@ fn rate(text: &str) -> Result<f64, String> {
     and maps every index and computes its first mask, without a daemon, and keeps all of it.\n\n  \
         storm_ready  from the start of the first process until this one is ready   floor: it only reads a row's length of each file\n  \
         storm_open   one index in one process: open, map, matcher, first mask      floor: the same of that read\n\n\
-    Private memory is what the system says of each process when it is ready, less what it was before the first index."
+    Private memory is what the system says of each process when it is ready, less what it was before the first index.\n\n\
+    With --hosts N there are N hosts, a daemon each, that share a bucket with all indices; --processes on each ask for every index\n\
+    at once: hosts that have them, that have just pulled them, and that have nothing."
 )]
 pub(crate) struct StormArgs {
     /// A built-in name (o200k_base, cl100k_base, r50k_base), an imported name, or a path
@@ -215,6 +222,35 @@ pub(crate) struct StormArgs {
     /// Indices that each of them maps
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) keys: u32,
+    /// Hosts that share a bucket
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=16))]
+    pub(crate) hosts: Option<u16>,
+    /// Their bucket [default: a temporary folder]
+    #[arg(long, value_name = "URL", requires = "hosts")]
+    pub(crate) remote: Option<String>,
+    #[command(flatten)]
+    pub(crate) out: OutArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A bucket is filled with --keys schemas by `gobo prewarm`; then, one call at a time:\n\n  \
+        fleet_hit          an index that is there                             floor: the same on a host without a bucket\n  \
+        fleet_known        known to the bucket alone, request to first mask   floor: a bare GET of the object, written and synced\n  \
+        fleet_unseen       known nowhere                                      floor: the same on a host without a bucket\n  \
+        fleet_unseen_hung  the same beside a bucket that hangs, found out     floor: the same\n  \
+        fleet_pull         `gobo pull` of all of it                           floor: 16 GETs at a time, written and synced"
+)]
+pub(crate) struct FleetArgs {
+    /// A built-in name (o200k_base, cl100k_base, r50k_base), or a path
+    #[arg(long, value_name = "T", default_value = "o200k_base")]
+    pub(crate) tokenizer: String,
+    /// Schemas in the bucket, and of each row
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) keys: u32,
+    /// The bucket [default: a temporary folder]. Credentials come from the environment
+    #[arg(long, value_name = "URL")]
+    pub(crate) remote: Option<String>,
     #[command(flatten)]
     pub(crate) out: OutArgs,
 }
@@ -349,4 +385,17 @@ pub(crate) struct StormWorkerArgs {
     /// Only read a row's length of each file
     #[arg(long)]
     pub(crate) floor: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FleetWorkerArgs {
+    /// The vocabulary's name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) vocabulary: String,
+    /// Schemas
+    #[arg(long, value_name = "N")]
+    pub(crate) keys: u32,
+    /// Seed of their order
+    #[arg(long, value_name = "S")]
+    pub(crate) seed: u64,
 }

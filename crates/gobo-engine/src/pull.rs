@@ -201,6 +201,8 @@ impl Inner {
                 return Ok(());
             }
             pulled.vocabularies += 1;
+            // Opened once here, which reads all of it, and not by each of those who need it next.
+            self.vocabularies.find(&self.store, &VocabularyRef::Digest(digest))?;
         }
         match crate::vocabularies::check_existing(&self.store, name, &digest, &named.binding, Existing::Keep)
         {

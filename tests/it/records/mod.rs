@@ -52,6 +52,7 @@ fn block(name: &str, records: &Records, up: &str) -> String {
         "vocabulary" => peers::vocabulary(records),
         "service" => service::load(records),
         "storm" => service::figures_of(records, "storm"),
+        "fleet" => service::figures_of(records, "fleet"),
         "soak" => service::figures_of(records, "soak"),
         "hostile" => service::hostile(records),
         "python" => python::figures(records),

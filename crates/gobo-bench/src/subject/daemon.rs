@@ -52,6 +52,18 @@ impl Launcher {
         self.start_by(Command::new(&self.program), store, more)
     }
 
+    /// As [`Launcher::start`], with more variables in its environment.
+    pub(crate) fn start_in(
+        &self,
+        environment: &[(&str, String)],
+        store: &Path,
+        more: &[String],
+    ) -> anyhow::Result<DaemonProcess> {
+        let mut command = Command::new(&self.program);
+        command.envs(environment.iter().map(|(name, value)| (name, value)));
+        self.start_by(command, store, more)
+    }
+
     /// As [`Launcher::start`], with at most this many open descriptors, which it cannot raise.
     pub(crate) fn start_within(
         &self,

@@ -8,7 +8,6 @@ use std::io::{self, Write as _};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use futures_util::StreamExt as _;
 use gobo_store::PendingIndex;
 use gobo_types::{ArtifactDigest, IndexKey, error_chain};
 use metrics::histogram;
@@ -18,6 +17,7 @@ use tokio::task::AbortHandle;
 use tokio::time::timeout_at;
 use tokio_util::sync::CancellationToken;
 
+use super::body::{Body, Stopped};
 use super::call::{Trouble, in_short};
 use super::shared::Shared;
 use crate::breaker::{CallEnd, Permit};
@@ -158,7 +158,7 @@ impl Look {
                     self.shared.enqueue(put);
                 }
             }
-            Err(Ended::GivenUp) => {}
+            Err(Ended::Stopped(Stopped::GivenUp)) => {}
             Err(Ended::Rejected(why)) => {
                 permit.tell(CallEnd::Answered);
                 self.shared.counters.reject(why);
@@ -172,12 +172,12 @@ impl Look {
                 tracing::warn!(key = %self.key, %error, "what was found in the bucket cannot be kept");
                 self.answer(Answer::Unknown);
             }
-            Err(Ended::Late) => {
+            Err(Ended::Stopped(Stopped::Late)) => {
                 permit.tell(CallEnd::Failed);
                 count(&self.shared.counters.timeouts);
                 self.answer(Answer::Unknown);
             }
-            Err(Ended::Call(error)) => {
+            Err(Ended::Stopped(Stopped::Call(error))) => {
                 let trouble = Trouble::of(&error);
                 permit.tell(trouble.end());
                 self.failed(trouble, &error);
@@ -187,13 +187,8 @@ impl Look {
 
     fn content(&self, object: GetResult, handle: &Handle) -> Result<Answer, Ended> {
         let mut decoder = Decoder::new(Receiver { look: self, to: None });
-        let mut body = object.into_stream();
-        loop {
-            let next = async { timeout_at(self.deadline(), body.next()).await };
-            let piece = handle.block_on(self.given_up.run_until_cancelled(next)).ok_or(Ended::GivenUp)?;
-            let Some(piece) = piece.map_err(|_| Ended::Late)?.transpose().map_err(Ended::Call)? else {
-                break;
-            };
+        let mut body = Body::new(object, self.deadline());
+        while let Some(piece) = body.next(handle, &self.given_up)? {
             add(&self.shared.counters.read_bytes, piece.len() as u64);
             decoder.push(&piece)?;
         }
@@ -234,11 +229,15 @@ impl Drop for Look {
 /// Why a body did not become an answer.
 #[derive(Debug)]
 enum Ended {
-    GivenUp,
-    Late,
-    Call(object_store::Error),
+    Stopped(Stopped),
     Rejected(Rejected),
     Kept(io::Error),
+}
+
+impl From<Stopped> for Ended {
+    fn from(stopped: Stopped) -> Self {
+        Self::Stopped(stopped)
+    }
 }
 
 impl From<Failure> for Ended {

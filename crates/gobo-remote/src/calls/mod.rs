@@ -1,6 +1,7 @@
 //! The calls to a bucket, each within its budget, and none that anybody has to wait for longer.
 
 mod absent;
+mod body;
 mod call;
 mod doctor;
 mod lookup;

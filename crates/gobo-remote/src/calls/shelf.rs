@@ -2,14 +2,16 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use futures_util::StreamExt as _;
 use gobo_types::{Digest, IndexKey, VocabularyDigest};
 use object_store::path::Path;
 use object_store::{ObjectStoreExt as _, PutPayload};
 use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 
+use super::body::{Body, Stopped};
 use super::call::{Trouble, in_short};
 use super::remote::Remote;
 use super::shared::PATIENCE;
@@ -49,6 +51,18 @@ impl Sink for Memory<'_> {
     }
 }
 
+fn failed(what: &'static str, error: &object_store::Error) -> RemoteError {
+    match Trouble::of(error) {
+        Trouble::Absent => RemoteError::NotThere { what },
+        Trouble::Denied => RemoteError::Denied { what, why: in_short(error) },
+        Trouble::Present | Trouble::Failed => RemoteError::Call { what, why: in_short(error) },
+    }
+}
+
+fn late(what: &'static str) -> RemoteError {
+    RemoteError::Call { what, why: format!("no answer within {} s", PATIENCE.as_secs()) }
+}
+
 impl Remote {
     /// Waits for a call. To be called on a thread that runs no tasks.
     pub(super) fn wait<T>(
@@ -59,29 +73,29 @@ impl Remote {
         let handle = self.handle().ok_or(RemoteError::Closed)?;
         match handle.block_on(async { timeout(PATIENCE, call).await }) {
             Ok(Ok(value)) => Ok(value),
-            Ok(Err(error)) => Err(match Trouble::of(&error) {
-                Trouble::Absent => RemoteError::NotThere { what },
-                Trouble::Denied => RemoteError::Denied { what, why: in_short(&error) },
-                Trouble::Present | Trouble::Failed => RemoteError::Call { what, why: in_short(&error) },
-            }),
-            Err(_) => {
-                Err(RemoteError::Call { what, why: format!("no answer within {} s", PATIENCE.as_secs()) })
-            }
+            Ok(Err(error)) => Err(failed(what, &error)),
+            Err(_) => Err(late(what)),
         }
     }
 
     fn get(&self, what: &'static str, name: &Path, kind: Kind, key: Digest) -> Result<Vec<u8>, RemoteError> {
         let mut decoder = Decoder::new(Memory { remote: self, kind, key, content: Vec::new() });
-        let read = self.wait(what, async {
-            let mut body = self.bucket().get(name).await?.into_stream();
-            while let Some(piece) = body.next().await.transpose()? {
-                if let Err(failure) = decoder.push(&piece) {
-                    return Ok(Err(failure));
+        let (begun, nobody) = (Instant::now(), CancellationToken::new());
+        let object = self.wait(what, self.bucket().get(name))?;
+        let mut body = Body::new(object, (begun + PATIENCE).into());
+        let handle = self.handle().ok_or(RemoteError::Closed)?;
+        let content = loop {
+            match body.next(&handle, &nobody) {
+                Ok(Some(piece)) => {
+                    if let Err(failure) = decoder.push(&piece) {
+                        break Err(failure);
+                    }
                 }
+                Ok(None) => break decoder.finish().map(|(_, memory)| memory.content),
+                Err(Stopped::Call(error)) => return Err(failed(what, &error)),
+                Err(Stopped::Late | Stopped::GivenUp) => return Err(late(what)),
             }
-            Ok(decoder.finish())
-        })?;
-        let content = read.map(|(_, memory)| memory.content);
+        };
         content.map_err(|failure| match failure {
             Failure::Rejected(why) => {
                 self.reject(why);
