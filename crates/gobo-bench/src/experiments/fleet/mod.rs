@@ -40,7 +40,7 @@ const KNOWN: &str = "known";
 pub(super) fn run(options: &Options, args: &FleetArgs) -> anyhow::Result<Outcome> {
     let out = args.out.create()?;
     let fleet = Fleet::fill(options, &args.tokenizer, args.keys, args.remote.as_deref())?;
-    let mut report = Report::of_single_calls();
+    let mut report = Report::default();
     lookups::hits(&fleet, &mut report)?;
     lookups::known(&fleet, &mut report)?;
     lookups::unseen(&fleet, &mut report)?;
