@@ -6,7 +6,7 @@ use anyhow::{Context, ensure};
 use gobo_client::{Constraint, Source};
 use gobo_measure::Target;
 
-use super::{Fleet, Host, KNOWN, hanging};
+use super::hosts::{Fleet, Host, KNOWN, hanging};
 use crate::generator::Bounds;
 use crate::generator::paired::{measure, measure_cold};
 use crate::generator::workload::Workload;
@@ -36,9 +36,8 @@ fn ratios(report: &mut Report, row: Row, at_most: [f64; 2]) -> anyhow::Result<()
 }
 
 /// Known to the bucket alone: from a request to the first mask, beside a bare GET of the object, written and synced.
-pub(super) fn known(fleet: &Fleet, report: &mut Report) -> anyhow::Result<()> {
+pub(super) fn known(fleet: &Fleet, report: &mut Report, host: &Host) -> anyhow::Result<()> {
     report.panel("known to the bucket alone");
-    let host = fleet.host("known", &["--remote", &fleet.url])?;
     let file = fleet.home.path().join("object");
     let (floor_at, hit_at, by_bucket) = (Cell::new(0), Cell::new(0), Cell::new(0_u32));
     let vocabulary = host.client.find_vocabulary(&fleet.vocabulary)?.context("the vocabulary is gone")?.0;
@@ -49,7 +48,7 @@ pub(super) fn known(fleet: &Fleet, report: &mut Report) -> anyhow::Result<()> {
         bounds,
         || fleet.bare_get(&vocabulary.index_key(&next(&floor_at)), &file),
         || {
-            let source = fleet.first_mask(&host, &next(&hit_at))?;
+            let source = fleet.first_mask(host, &next(&hit_at))?;
             by_bucket.set(by_bucket.get() + u32::from(source == Source::Remote));
             Ok(())
         },
@@ -61,20 +60,21 @@ pub(super) fn known(fleet: &Fleet, report: &mut Report) -> anyhow::Result<()> {
 }
 
 /// Known nowhere: beside a host without a bucket.
-fn beside_a_host_without(
+pub(super) fn unseen(
     fleet: &Fleet,
     report: &mut Report,
     name: &'static str,
     host: &Host,
+    without: &Host,
 ) -> anyhow::Result<()> {
-    let without = fleet.host(&format!("{name}_floor"), &[])?;
+    report.panel("known nowhere");
     let (floor_at, hit_at) = (Cell::new(0), Cell::new(0));
     let next = |at: &Cell<u64>| schema(name, at.replace(at.get() + 1));
     let bounds = Bounds { count: fleet.keys.into(), time: MOST };
     let row = measure_cold(
         name,
         bounds,
-        || fleet.first_mask(&without, &next(&floor_at)).map(drop),
+        || fleet.first_mask(without, &next(&floor_at)).map(drop),
         || fleet.first_mask(host, &next(&hit_at)).map(drop),
     )?;
     ratios(report, row, [1.1, 1.3])
@@ -85,9 +85,8 @@ const HITS: u64 = 20_000;
 
 /// What everybody asks for all the time: an index that the host has, beside a host without a bucket. Both answer before anything looks at a
 /// bucket.
-pub(super) fn hits(fleet: &Fleet, report: &mut Report) -> anyhow::Result<()> {
+pub(super) fn hits(fleet: &Fleet, report: &mut Report, host: &Host, without: &Host) -> anyhow::Result<()> {
     report.panel("there already");
-    let (host, without) = (fleet.host("hits", &["--remote", &fleet.url])?, fleet.host("hits_floor", &[])?);
     let constraint = schema(KNOWN, 0);
     let hit = |host: &Host| -> anyhow::Result<()> {
         let found = fleet.runtime.block_on(host.client.locate(&*fleet.vocabulary, &constraint))?;
@@ -95,18 +94,16 @@ pub(super) fn hits(fleet: &Fleet, report: &mut Report) -> anyhow::Result<()> {
         Ok(())
     };
     let bounds = Bounds { count: HITS.min(u64::from(fleet.keys) * 20), time: MOST };
-    let row = measure("fleet_hit", bounds, || hit(&without), || hit(&host))?;
+    let row = measure("fleet_hit", bounds, || hit(without), || hit(host))?;
     ratios(report, row, [1.01, 1.3])
 }
 
-pub(super) fn unseen(fleet: &Fleet, report: &mut Report) -> anyhow::Result<()> {
-    report.panel("known nowhere");
-    let host = fleet.host("unseen", &["--remote", &fleet.url])?;
-    beside_a_host_without(fleet, report, "fleet_unseen", &host)
-}
-
 /// The same beside a bucket that takes calls and never answers: once that has been found out, and what anybody waited before.
-pub(super) fn unseen_beside_a_bucket_that_hangs(fleet: &Fleet, report: &mut Report) -> anyhow::Result<()> {
+pub(super) fn unseen_beside_a_bucket_that_hangs(
+    fleet: &Fleet,
+    report: &mut Report,
+    without: &Host,
+) -> anyhow::Result<()> {
     let (url, environment) = hanging()?;
     let host = fleet.host_in("hung", &["--remote", &url], &environment)?;
     let mut longest = Duration::ZERO;
@@ -119,5 +116,5 @@ pub(super) fn unseen_beside_a_bucket_that_hangs(fleet: &Fleet, report: &mut Repo
         }
     }
     report.target("fleet_hung_longest_wait", longest.as_secs_f64(), "s", Target::AtMost(2.0));
-    beside_a_host_without(fleet, report, "fleet_unseen_hung", &host)
+    unseen(fleet, report, "fleet_unseen_hung", &host, without)
 }

@@ -9,7 +9,7 @@ use anyhow::Context;
 use gobo_measure::Target;
 use gobo_types::IndexKey;
 
-use super::{Fleet, KNOWN, MANIFEST, finish};
+use super::hosts::{Fleet, Host, KNOWN, MANIFEST, finish};
 use crate::generator::workload::Workload;
 use crate::report::Report;
 
@@ -19,13 +19,11 @@ const PARALLEL: usize = 16;
 /// Pulls, each into a store of its own; the median counts.
 const ROUNDS: usize = 3;
 
-pub(super) fn run(fleet: &Fleet, report: &mut Report) -> anyhow::Result<()> {
-    let host = fleet.host("keys", &[])?;
+pub(super) fn run(fleet: &Fleet, report: &mut Report, host: &Host) -> anyhow::Result<()> {
     let vocabulary = host.client.find_vocabulary(&fleet.vocabulary)?.context("the vocabulary is gone")?.0;
     let keys: Vec<IndexKey> = (0..fleet.keys)
         .map(|nth| vocabulary.index_key(&Workload::new(0).schema(KNOWN, nth.into())))
         .collect();
-    drop(host);
     let (mut pulls, mut floors) = (Vec::new(), Vec::new());
     for round in 0..ROUNDS {
         let begun = Instant::now();

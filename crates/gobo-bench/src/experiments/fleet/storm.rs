@@ -13,7 +13,7 @@ use gobo_measure::Target;
 use hdrhistogram::Histogram;
 use serde_json::json;
 
-use super::{Fleet, Host, KNOWN, MANIFEST};
+use super::hosts::{Fleet, Host, KNOWN, MANIFEST};
 use crate::args::{FleetWorkerArgs, Options, StormArgs};
 use crate::generator::workload::Workload;
 use crate::report::histogram::{histogram, nanos};
