@@ -1,5 +1,6 @@
 //! A fleet as `docs/deploy/fleet.md` has it: a library into a bucket by shards, hosts that pull, hosts that look when they are asked.
 
+mod answers;
 mod haproxy;
 mod jobs;
 mod pool;
