@@ -5,6 +5,7 @@ mod haproxy;
 mod jobs;
 mod pool;
 mod seaweed;
+mod slurm;
 
 use std::fs;
 use std::path::Path;
