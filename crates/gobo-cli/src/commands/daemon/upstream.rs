@@ -116,3 +116,34 @@ fn failed(error: ClientError, is_callers: bool) -> Forwarded {
         _ => Forwarded::Failed(why),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use gobo_types::{Digest, IndexKey, Refusal, RefusalKind};
+
+    use super::*;
+
+    fn daemon(kind: ErrorKind, retry_after: Option<Duration>) -> ClientError {
+        ClientError::Daemon { kind, message: "as the test wants it".into(), retry_after }
+    }
+
+    #[test]
+    fn each_error_of_a_pool_has_its_consequence() {
+        let refusal = Refusal::new(RefusalKind::Malformed, "", "as the test wants it");
+        assert!(matches!(failed(ClientError::Verdict(refusal.into()), false), Forwarded::Verdict(_)));
+        let after = Some(Duration::from_secs(1));
+        assert!(matches!(
+            failed(daemon(ErrorKind::Busy, after), false),
+            Forwarded::Busy(CompileError::Unavailable { retry_after, .. }) if retry_after == after
+        ));
+        assert!(matches!(failed(daemon(ErrorKind::Busy, None), false), Forwarded::Down(_)));
+        let key = |byte| IndexKey(Digest([byte; 32]));
+        let other = ClientError::OtherKey { expected: key(1), found: key(2) };
+        assert!(matches!(failed(other, false), Forwarded::OtherVersion(_)));
+        assert!(matches!(failed(daemon(ErrorKind::Unsupported, None), false), Forwarded::OtherVersion(_)));
+        let late = || ClientError::Timeout { address: "there".into() };
+        assert!(matches!(failed(late(), true), Forwarded::Late));
+        assert!(matches!(failed(late(), false), Forwarded::Down(_)));
+        assert!(matches!(failed(daemon(ErrorKind::Internal, None), false), Forwarded::Failed(_)));
+    }
+}

@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
+use super::pool::number;
 use super::{Fleet, TOKENIZER, exported, from_nothing};
 use crate::gobo::{Daemon, one};
 
@@ -207,6 +208,14 @@ fn daemon(fleet: &Fleet, environment: &[(&str, String)], store: &Path, more: &[&
     Daemon::start_under(&exported(environment), store, &args)
 }
 
+/// Where an index came from, which took nobody long.
+fn get(store: &Path, pattern: &str) -> String {
+    let begun = Instant::now();
+    let got = one(store, 0, &["get", "--tokenizer", TOKENIZER, "--regex", pattern]);
+    assert!(begun.elapsed() < Duration::from_secs(10), "{pattern}");
+    got["source"].as_str().unwrap().to_owned()
+}
+
 #[test]
 #[ignore = "needs GOBO_WEED, a program that .ci/object-store fetches"]
 fn from_nothing_to_two_warm_hosts_through_s3() {
@@ -233,13 +242,6 @@ fn hosts_serve_while_their_bucket_refuses_them_hangs_and_dies() {
     let home = tempfile::tempdir().unwrap();
     let server = Server::start(&home.path().join("seaweed"));
     let fleet = server.fleet();
-    let get = |store: &Path, pattern: &str| {
-        let begun = Instant::now();
-        let got = one(store, 0, &["get", "--tokenizer", TOKENIZER, "--regex", pattern]);
-        assert!(begun.elapsed() < Duration::from_secs(10), "{pattern}");
-        got["source"].as_str().unwrap().to_owned()
-    };
-    let number = |store: &Path, name: &str| one(store, 0, &["status"])[name].as_u64().unwrap();
     let wait = |store: &Path, name: &str, least: u64| {
         let begun = Instant::now();
         while number(store, name) < least {
@@ -298,13 +300,6 @@ fn one_of_two_replicated_volume_servers_dies() {
     let home = tempfile::tempdir().unwrap();
     let mut server = Server::start_replicated(&home.path().join("seaweed"));
     let fleet = server.fleet();
-    let get = |store: &Path, pattern: &str| {
-        let begun = Instant::now();
-        let got = one(store, 0, &["get", "--tokenizer", TOKENIZER, "--regex", pattern]);
-        assert!(begun.elapsed() < Duration::from_secs(10), "{pattern}");
-        got["source"].as_str().unwrap().to_owned()
-    };
-    let number = |store: &Path, name: &str| one(store, 0, &["status"])[name].as_u64().unwrap();
     let (writes, reads) = (home.path().join("writes"), home.path().join("reads"));
     let writer = daemon(&fleet, &fleet.writer, &writes, &["--remote-mode", "write", "--lookup", "first"]);
     let patterns: Vec<String> = (0..6).map(|number| format!("a{{{number}}}b")).collect();
