@@ -27,9 +27,6 @@ use crate::{EngineConfig, EngineError, OpenVocabulary, Ticket, VocabularyRef};
 /// Threads that verify files and read the catalog for callers that must not block.
 const READ_THREADS: usize = 2;
 
-/// How long closing waits until what was compiled is in the bucket.
-const LAST_WRITES: Duration = Duration::from_secs(10);
-
 /// Get-or-compile over one store.
 ///
 /// It owns the store's catalog, so there is one engine per store. It is shared in an [`Arc`]; all methods may be
@@ -47,6 +44,9 @@ impl fmt::Debug for Engine {
 }
 
 impl Engine {
+    /// How long closing waits until what was compiled is in the bucket.
+    pub const LAST_WRITES: Duration = Duration::from_secs(10);
+
     /// Opens the store and its catalog, removes what dead publishers left, and starts the workers. Blocks: a
     /// lost catalog is rebuilt from the files first. On a full disk the catalog is in memory until there is room: what is in
     /// the store is found, and can be removed.
@@ -86,6 +86,12 @@ impl Engine {
         // First the lock: sweeping is for the owner.
         let (catalog, opened) = OwnedCatalog::open(&store, databases, config.verdicts)?;
         let swept = store.sweep()?;
+        if let Err(error) = store.name_itself() {
+            tracing::warn!(
+                error = error_chain(&error),
+                "the store has no name: under another path it is not known"
+            );
+        }
         if let Err(error) = store.prepare() {
             // A full disk, say: what is there is served, and publishing says the same.
             tracing::warn!(error = error_chain(&error), "cannot make the folders of indices ahead");
@@ -392,7 +398,7 @@ impl Engine {
         self.inner.pool.close();
         self.inner.reads.close();
         if let Some(remote) = &self.inner.remote {
-            remote.close(LAST_WRITES);
+            remote.close(Self::LAST_WRITES);
         }
         match self.inner.write_uses() {
             Ok(()) | Err(EngineError::Closed) => {}

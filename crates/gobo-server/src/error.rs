@@ -53,13 +53,26 @@ pub enum ServeError {
         /// The error of the system.
         source: io::Error,
     },
-    /// The page of metrics cannot be served.
-    #[error("cannot serve metrics on {address}{}", source.downcast_ref().map_or("", next_step))]
-    Metrics {
+    /// The operators' address cannot be listened on.
+    #[error("cannot serve operators on {address}{}", next_step(source))]
+    Admin {
         /// The address.
         address: SocketAddr,
-        /// The cause.
-        source: Box<dyn std::error::Error + Send + Sync>,
+        /// The error of the system.
+        source: io::Error,
+    },
+    /// The process has a recorder of metrics already.
+    #[error("this process cannot record metrics")]
+    Recorder(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The socket cannot be given to a group.
+    #[error("cannot give {} to group {group}; hint: only its owner's own groups can have it, or root gives it", path.display())]
+    SocketGroup {
+        /// The socket.
+        path: PathBuf,
+        /// The number of the group.
+        group: u32,
+        /// The error of the system.
+        source: io::Error,
     },
     /// The transport failed.
     #[error("the transport failed")]
@@ -73,16 +86,18 @@ impl ServeError {
     /// The kind of error.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::Nowhere | Self::NoSocket { .. } | Self::LongPath { .. } | Self::Metrics { .. } => {
+            Self::Nowhere | Self::NoSocket { .. } | Self::LongPath { .. } | Self::SocketGroup { .. } => {
                 ErrorKind::Invalid
             }
             Self::Taken { .. } => ErrorKind::Busy,
-            Self::Unix { source, .. } | Self::Tcp { source, .. } => match source.kind() {
-                io::ErrorKind::AddrInUse => ErrorKind::Busy,
-                io::ErrorKind::NotFound => ErrorKind::NotFound,
-                _ => ErrorKind::Invalid,
-            },
-            Self::Transport(_) | Self::Reflection(_) => ErrorKind::Internal,
+            Self::Unix { source, .. } | Self::Tcp { source, .. } | Self::Admin { source, .. } => {
+                match source.kind() {
+                    io::ErrorKind::AddrInUse => ErrorKind::Busy,
+                    io::ErrorKind::NotFound => ErrorKind::NotFound,
+                    _ => ErrorKind::Invalid,
+                }
+            }
+            Self::Recorder(_) | Self::Transport(_) | Self::Reflection(_) => ErrorKind::Internal,
         }
     }
 }

@@ -7,10 +7,11 @@
 //! [`CHUNK_BYTES`](gobo_proto::CHUNK_BYTES).
 //!
 //! The floors, each of which uses only those before it: `transport` (sockets and connections), `admission` (which calls are let
-//! in, and how much they may hold), `metrics` (counts and times for Prometheus), `service` (the methods of `gobo.v1.Gobo`).
+//! in, and how much they may hold), `metrics` (counts and times for Prometheus), `admin` (HTTP for operators), `service` (the methods of `gobo.v1.Gobo`).
 //! `status` turns errors into gRPC statuses.
 #![forbid(unsafe_code)]
 
+mod admin;
 mod admission;
 mod error;
 mod limits;

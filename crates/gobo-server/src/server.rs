@@ -17,6 +17,7 @@ use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
 use tower::layer::util::{Identity, Stack};
 
+use crate::admin::{self, Readiness, router};
 use crate::admission::{AdmissionLayer, Gate, Usage};
 use crate::error::ServeError;
 use crate::limits::ServeLimits;
@@ -33,16 +34,20 @@ pub struct ServeConfig {
     /// reaches a port may compile, and import vocabularies. Of several addresses, which a name may stand for, those that this
     /// host lacks are passed over while one is left.
     pub tcp: Vec<SocketAddr>,
-    /// The addresses of a page of metrics over HTTP, in the text format of Prometheus, as those of `tcp`. Empty, the default: no
-    /// page. It has counts and times, and no text of any constraint. At most one server of a process has one.
-    pub metrics: Vec<SocketAddr>,
+    /// The group that may connect to the Unix socket beside its owner. Default: that of this process.
+    pub socket_group: Option<u32>,
+    /// The operators' addresses, as those of `tcp`: HTTP with `/metrics` in the text format of Prometheus, `/healthz` and `/readyz`. Empty, the
+    /// default: none. They have counts and times, and no text of any constraint. At most one server of a process has one.
+    pub admin: Vec<SocketAddr>,
     /// Limits of all callers together.
     pub limits: ServeLimits,
     /// Becomes true once this host has what it is to have before anybody asks: the service `gobo.v1.Gobo.warm` of the health protocol
     /// serves from then on. `None`, the default: from the start.
     pub warm: Option<watch::Receiver<bool>>,
-    /// How long calls under way may take after shutdown has begun. Default 10 seconds. Later calls are cut off, and their
-    /// compiles are cancelled.
+    /// How long a daemon that listens on TCP takes calls after it has begun to say that it stops, so that balancers look away. Default: not
+    /// at all.
+    pub drain_pause: Duration,
+    /// How long calls under way may take after that. Default 10 seconds. Later calls are cut off, and their compiles are cancelled.
     pub drain: Duration,
 }
 
@@ -52,9 +57,11 @@ impl ServeConfig {
         Self {
             unix: Some(engine.store().socket_path()),
             tcp: Vec::new(),
-            metrics: Vec::new(),
+            socket_group: None,
+            admin: Vec::new(),
             limits: ServeLimits::default(),
             warm: None,
+            drain_pause: Duration::ZERO,
             drain: Duration::from_secs(10),
         }
     }
@@ -66,10 +73,12 @@ pub struct Server {
     engine: Arc<Engine>,
     usage: Usage,
     warm: Option<watch::Receiver<bool>>,
+    stopping: watch::Sender<bool>,
+    drain_pause: Duration,
     drain: Duration,
     unix: Option<(UnixListener, SocketFile)>,
     tcp: Vec<(TcpListener, SocketAddr)>,
-    metrics: Vec<SocketAddr>,
+    admin: Vec<SocketAddr>,
 }
 
 impl Server {
@@ -78,10 +87,11 @@ impl Server {
     /// # Errors
     /// [`ServeError::Nowhere`] without any; [`ServeError::Taken`] if a living daemon has the Unix socket (a dead one's
     /// is replaced), [`ServeError::NoSocket`] if the path is something else, [`ServeError::LongPath`] if it is too long for a
-    /// socket; [`ServeError::Unix`] and [`ServeError::Tcp`] for what the system refuses; [`ServeError::Metrics`].
+    /// socket; [`ServeError::Unix`], [`ServeError::SocketGroup`], [`ServeError::Tcp`] and [`ServeError::Admin`] for what the system refuses;
+    /// [`ServeError::Recorder`].
     pub async fn bind(engine: Arc<Engine>, config: &ServeConfig) -> Result<Self, ServeError> {
         let unix = match &config.unix {
-            Some(path) => Some(listen_on_unix(path).await?),
+            Some(path) => Some(listen_on_unix(path, config.socket_group).await?),
             None => None,
         };
         let tcp = listen_on_tcp(&config.tcp)?;
@@ -89,8 +99,18 @@ impl Server {
             return Err(ServeError::Nowhere);
         }
         let usage = Usage::new(config.limits);
-        let metrics = metrics::serve(&config.metrics, &engine, usage.clone())?;
-        Ok(Self { engine, usage, warm: config.warm.clone(), drain: config.drain, unix, tcp, metrics })
+        let (stopping, is_stopping) = watch::channel(false);
+        let readiness = Readiness { warm: config.warm.clone(), stopping: is_stopping };
+        let listeners = admin::listen(&config.admin)?;
+        let admin = listeners.iter().map(|(_, address)| *address).collect();
+        if !listeners.is_empty() {
+            let routes = router(metrics::record(&engine, usage.clone())?, readiness);
+            for (listener, _) in listeners {
+                tokio::spawn(admin::serve(listener, routes.clone()));
+            }
+        }
+        let ServeConfig { drain_pause, drain, .. } = *config;
+        Ok(Self { engine, usage, warm: config.warm.clone(), stopping, drain_pause, drain, unix, tcp, admin })
     }
 
     /// The Unix socket.
@@ -103,17 +123,29 @@ impl Server {
         self.tcp.iter().map(|(_, address)| *address)
     }
 
-    /// The addresses of its page of metrics, with the ports that were taken.
-    pub fn metrics_addresses(&self) -> &[SocketAddr] {
-        &self.metrics
+    /// The operators' addresses, with the ports that were taken.
+    pub fn admin_addresses(&self) -> &[SocketAddr] {
+        &self.admin
     }
 
-    /// Answers calls until `shutdown` ends, then takes no more connections, lets calls under way end until the drain
+    /// Answers calls until `shutdown` ends; then it says that it stops, pauses, takes no more connections, lets calls under way end until the drain
     /// deadline, and closes the engine, which flushes the catalog.
     ///
     /// # Errors
     /// [`ServeError::Transport`] if a listener fails; the others are shut down with it.
     pub async fn run(self, shutdown: impl Future<Output = ()> + Send) -> Result<(), ServeError> {
+        self.run_until(shutdown, std::future::pending()).await
+    }
+
+    /// As [`Server::run`]. When `hurry` ends, neither the pause nor calls under way are waited for any longer.
+    ///
+    /// # Errors
+    /// As for [`Server::run`].
+    pub async fn run_until(
+        self,
+        shutdown: impl Future<Output = ()> + Send,
+        hurry: impl Future<Output = ()> + Send,
+    ) -> Result<(), ServeError> {
         let (reporter, health) = tonic_health::server::health_reporter();
         reporter.set_serving::<Front>().await;
         let warming = tokio::spawn(report_warm(reporter.clone(), self.warm));
@@ -145,13 +177,37 @@ impl Server {
             listeners.spawn(serving.serve_with_incoming_shutdown(incoming, stopped(stopping.clone())));
         }
 
+        let pause = if listeners.len() > usize::from(socket_file.is_some()) {
+            self.drain_pause
+        } else {
+            Duration::ZERO
+        };
         tokio::pin!(shutdown);
         let result = tokio::select! {
             () = &mut shutdown => Ok(()),
             Some(ended) = listeners.join_next() => flatten(ended),
         };
         warming.abort();
-        drain(&reporter, &stop, &mut listeners, self.drain).await;
+        self.stopping.send_replace(true);
+        reporter.set_not_serving::<Front>().await;
+        reporter.set_service_status(WARM, ServingStatus::NotServing).await;
+        let calls_end = async {
+            if result.is_ok() {
+                tokio::time::sleep(pause).await;
+            }
+            stop.send_replace(true);
+            let ended = async { while listeners.join_next().await.is_some() {} };
+            tokio::time::timeout(self.drain, ended).await.is_ok()
+        };
+        let is_over = tokio::select! {
+            is_over = calls_end => is_over,
+            () = hurry => false,
+        };
+        if !is_over {
+            tracing::warn!(deadline_ms = self.drain.as_millis(), "calls under way are cut off");
+            stop.send_replace(true);
+            listeners.shutdown().await;
+        }
         close(self.engine).await;
         drop(socket_file);
         result
@@ -211,22 +267,6 @@ async fn report_warm(reporter: HealthReporter, warm: Option<watch::Receiver<bool
         let _ = warm.wait_for(|warm| *warm).await;
     }
     reporter.set_service_status(WARM, ServingStatus::Serving).await;
-}
-
-async fn drain(
-    reporter: &HealthReporter,
-    stop: &watch::Sender<bool>,
-    listeners: &mut JoinSet<Result<(), tonic::transport::Error>>,
-    deadline: Duration,
-) {
-    reporter.set_not_serving::<Front>().await;
-    reporter.set_service_status(WARM, ServingStatus::NotServing).await;
-    stop.send_replace(true);
-    let ended = async { while listeners.join_next().await.is_some() {} };
-    if tokio::time::timeout(deadline, ended).await.is_err() {
-        tracing::warn!(deadline_ms = deadline.as_millis(), "calls under way are cut off");
-        listeners.shutdown().await;
-    }
 }
 
 /// Closes the engine on a thread of its own: it waits for compiles to see that they are cancelled.

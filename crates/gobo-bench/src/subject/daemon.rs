@@ -79,7 +79,12 @@ impl Launcher {
     }
 
     fn start_by(&self, mut command: Command, store: &Path, more: &[String]) -> anyhow::Result<DaemonProcess> {
-        command.arg("serve").arg("--store").arg(store).args(["--listen", "127.0.0.1:0"]).args(more);
+        command
+            .arg("serve")
+            .arg("--store")
+            .arg(store)
+            .args(["--listen", "127.0.0.1:0", "--drain-pause", "0s"])
+            .args(more);
         for (option, value) in &self.limits {
             if !more.iter().any(|given| given == option) {
                 command.args([*option, value]);

@@ -75,7 +75,7 @@ pub(super) const EXAMPLES: &[(&str, &[&str])] = &[
         "serve",
         &[
             "gobo serve --store /var/lib/gobo",
-            "gobo serve --listen 10.0.0.7:7450 --metrics 127.0.0.1:9090",
+            "gobo serve --listen 10.0.0.7:7450 --admin 127.0.0.1:9090",
             "gobo serve --remote s3://bucket/gobo --trust fleet.pem --pull everyday",
         ],
     ),

@@ -5,11 +5,13 @@
 mod import;
 mod prewarm;
 
+use std::io;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use gobo_client::{Client, ClientError};
 use gobo_engine::{
     Engine, EngineConfig, Existing, Owner, Priority, Request, VocabularyRef, WorkerConfig, Writers,
@@ -86,6 +88,21 @@ pub(crate) fn engine(global: &Global) -> anyhow::Result<Engine> {
     Ok(Engine::open(config(global)?)?)
 }
 
+/// The address of the daemon that answers on a store's socket, if one does.
+fn living_socket(store: &Path) -> anyhow::Result<Option<String>> {
+    let socket = store.join("daemon.sock");
+    match UnixStream::connect(&socket) {
+        Ok(_) => Ok(Some(format!("unix:{}", socket.display()))),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => bail!(
+            "{} is for its owner and its group, and this user is neither\n\
+             hint: `gobo serve --socket-group GROUP` gives it to a group",
+            socket.display()
+        ),
+        // A socket without a listener is left over from a dead daemon.
+        Err(_) => Ok(None),
+    }
+}
+
 impl Backend {
     /// The daemon that is given or that answers on the store's socket, else an engine over the store.
     pub(crate) fn open(global: &Global) -> anyhow::Result<Self> {
@@ -100,10 +117,7 @@ impl Backend {
         let store = global.store_dir()?;
         let address = match &global.server {
             Some(address) => Some(address.clone()),
-            // A socket without a listener is left over from a dead daemon.
-            None => Some(store.join("daemon.sock"))
-                .filter(|socket| UnixStream::connect(socket).is_ok())
-                .map(|socket| format!("unix:{}", socket.display())),
+            None => living_socket(&store)?,
         };
         let Some(address) = address else { return Ok(None) };
         if global.server.is_none() && global.threads.is_some() {

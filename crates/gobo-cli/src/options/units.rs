@@ -51,6 +51,27 @@ fn without_groups(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// A group of the system: its number, or its name in `/etc/group`.
+///
+/// # Errors
+/// For everything else, in the words of a usage error.
+pub fn group(text: &str) -> Result<u32, String> {
+    if let Ok(number) = text.parse() {
+        return Ok(number);
+    }
+    let groups = std::fs::read_to_string("/etc/group").unwrap_or_default();
+    group_of(text, &groups).ok_or_else(|| format!("/etc/group has no group {text:?}; its number will do"))
+}
+
+/// The number of a group in a file as group(5) has it.
+fn group_of(name: &str, groups: &str) -> Option<u32> {
+    groups.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let is_it = fields.next() == Some(name) && !name.is_empty();
+        fields.nth(1).filter(|_| is_it)?.parse().ok()
+    })
+}
+
 /// As [`size`], or `none`.
 ///
 /// # Errors
@@ -131,5 +152,16 @@ mod tests {
         for bad in ["", "10", "m", "-1m", "1w"] {
             assert!(duration(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_group_is_a_number_or_a_name() {
+        let groups = "root:x:0:\ngobo:x:65532:a,b\nbroken\n:x:7:\n";
+        assert_eq!((group_of("gobo", groups), group_of("root", groups)), (Some(65532), Some(0)));
+        for none in ["", "broken", "x", "gob"] {
+            assert_eq!(group_of(none, groups), None, "{none:?}");
+        }
+        assert_eq!((group("17"), group("root")), (Ok(17), Ok(0)));
+        assert!(group("no such group").is_err());
     }
 }

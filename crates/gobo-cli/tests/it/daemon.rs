@@ -149,7 +149,7 @@ fn metrics_and_logs_tell_numbers_and_digests_and_no_constraint() {
 
     let home = tempfile::tempdir().unwrap();
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let daemon = Daemon::start(home.path(), &["--metrics", &free.to_string()]);
+    let daemon = Daemon::start(home.path(), &["--admin", &free.to_string()]);
     assert_eq!(one(home.path(), 0, &get("confidential"))["source"], "compile");
     assert_eq!(one(home.path(), 2, &get("(confidential"))["verdict"], "refused");
     let page = || {

@@ -134,7 +134,7 @@ fn a_second_owner_is_told_who_is_the_first() {
     assert_eq!(second.status.code(), Some(2), "{text}");
     assert!(text.contains(&format!("another daemon (process {}) owns the catalog", daemon.id())), "{text}");
     assert!(text.contains("hint: talk to it through unix:"), "{text}");
-    for bad in [&["serve", "--listen", "7450"][..], &["serve", "--metrics", "localhost"]] {
+    for bad in [&["serve", "--listen", "7450"][..], &["serve", "--admin", "localhost"]] {
         let output = gobo(home.path(), bad);
         assert!(said(&output).contains("such as localhost:50051"), "{}", said(&output));
     }

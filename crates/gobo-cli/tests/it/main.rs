@@ -15,3 +15,4 @@ mod messages;
 mod names;
 mod out;
 mod prewarm;
+mod stopping;

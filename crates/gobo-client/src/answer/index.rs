@@ -63,6 +63,8 @@ pub struct IndexLocation {
     pub path: PathBuf,
     /// The root of the daemon's store on its host, with links resolved.
     pub store: PathBuf,
+    /// The random name of that store, by which it is known under another path; empty where it has none.
+    pub store_id: String,
     /// [`Source::Host`] if the file was there, [`Source::Remote`] or [`Source::Upstream`] if it was fetched now, [`Source::Compile`] if it was
     /// compiled.
     pub source: Source,
@@ -107,6 +109,7 @@ impl IndexLocation {
             bytes: location.bytes,
             path: location.path.into(),
             store: location.store.into(),
+            store_id: location.store_id,
             source,
             vocabulary_digest: digest("index.vocabulary_digest", &location.vocabulary_digest)
                 .map_err(ClientError::unreadable)?,

@@ -228,14 +228,14 @@ impl Client {
             return Err(ClientError::OtherKey { expected, found: key });
         }
         // The path is this client's own: a daemon cannot have it open anything else.
-        if self.is_own_store(&location.store) {
+        if self.is_own_store(&location.store, &location.store_id) {
             match self.open_index(&key)? {
                 Some(index) => {
                     let bound = self.fetch_bound(vocabulary, meant).await?;
                     return Ok(self.resolved(index, bound, location.source, key, begun));
                 }
                 None if round == Round::First => return Err(ClientError::Vanished { key }),
-                // Another host's store that happens to have the same path.
+                // Another host's store that happens to have the same path, or is a copy.
                 None => {}
             }
         }
@@ -244,8 +244,10 @@ impl Client {
         Ok(self.resolved(index, bound, Source::Stream, key, begun))
     }
 
-    fn is_own_store(&self, store: &Path) -> bool {
+    /// By its path, or, as another container may have it mounted in another place, by its name.
+    fn is_own_store(&self, store: &Path, id: &str) -> bool {
         self.store.root().canonicalize().is_ok_and(|own| own == store)
+            || (!id.is_empty() && self.store.id().is_some_and(|own| own == id))
     }
 
     async fn fetch_index(&self, key: &IndexKey) -> Result<Arc<Index>, ClientError> {

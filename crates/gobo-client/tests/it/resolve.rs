@@ -144,3 +144,42 @@ fn addresses_are_checked_before_anything_is_called() {
     }
     assert_eq!(Client::builder().connect().unwrap_err().kind(), ErrorKind::Invalid);
 }
+
+/// As a container has a volume under another path: another root, the same folders below it.
+fn mounted(store: &Path, at: &Path) {
+    fs::create_dir(at).unwrap();
+    for entry in fs::read_dir(store).unwrap() {
+        let entry = entry.unwrap();
+        let to = at.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            std::os::unix::fs::symlink(entry.path(), to).unwrap();
+        } else if entry.file_type().unwrap().is_file() {
+            fs::hard_link(entry.path(), to).unwrap();
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_is_known_under_another_path_and_a_copy_is_not_mistaken_for_it() {
+    let home = tempfile::tempdir().unwrap();
+    let (store, elsewhere, copy) =
+        (home.path().join("store"), home.path().join("elsewhere"), home.path().join("copy"));
+    let daemon = Daemon::start(&store).await;
+    mounted(&store, &elsewhere);
+    let near = |root: &Path| {
+        let address = format!("unix:{}", store.join("daemon.sock").display());
+        Client::builder().store(root).server(address).connect().unwrap()
+    };
+    let constraint = Constraint::regex("(ab|c)+");
+    let compiled = near(&elsewhere).resolve("tiny", &constraint).await.unwrap();
+    assert_eq!(compiled.source, Source::Compile, "opened where it is, and not streamed");
+    assert!(compiled.path.starts_with(&elsewhere));
+
+    // A copy has the same name and not the file.
+    fs::create_dir(&copy).unwrap();
+    fs::copy(store.join("store.id"), copy.join("store.id")).unwrap();
+    let far = near(&copy).resolve("tiny", &constraint).await.unwrap();
+    assert_eq!((far.source, far.key), (Source::Stream, compiled.key));
+    assert!(far.path.starts_with(&copy));
+    daemon.stop().await;
+}

@@ -27,7 +27,6 @@ impl Inner {
     /// Has the work of a flight done whose index is not on this host.
     pub(super) fn search(self: &Arc<Self>, ending: &Arc<Ending>, job: Arc<Job>) {
         let Some((tier, permit)) = self.upstream_for(&job) else { return self.ask_bucket(ending, job) };
-        tier.counters.under_way.fetch_add(1, Ordering::Relaxed);
         let call = Forward {
             key: job.key,
             vocabulary: Arc::clone(&job.request.vocabulary),
@@ -42,6 +41,7 @@ impl Inner {
         };
         let back = Return {
             inner: Arc::clone(self),
+            place: Some(Place::new(&tier)),
             tier: Arc::clone(&tier),
             ending: Arc::clone(ending),
             job,
@@ -63,12 +63,30 @@ impl Inner {
     }
 }
 
+/// One of the calls under way, until it is dropped.
+struct Place(Arc<UpstreamTier>);
+
+impl Place {
+    fn new(tier: &Arc<UpstreamTier>) -> Self {
+        tier.counters.under_way.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(tier))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.counters.under_way.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 /// Where a forwarded call ends, however it ends: dropped, it was given up.
 struct Return {
     inner: Arc<Inner>,
     tier: Arc<UpstreamTier>,
     ending: Arc<Ending>,
     job: Arc<Job>,
+    /// Given back before anybody is told.
+    place: Option<Place>,
     /// `None` once it has been told.
     permit: Option<Permit>,
     begun: Instant,
@@ -88,6 +106,7 @@ impl Return {
         if let Some(permit) = self.permit.take() {
             permit.tell(end);
         }
+        drop(self.place.take());
         self.go_on(next);
     }
 
@@ -170,7 +189,7 @@ impl Return {
 
 impl Drop for Return {
     fn drop(&mut self) {
-        self.tier.counters.under_way.fetch_sub(1, Ordering::Relaxed);
+        drop(self.place.take());
         // Given up: by whoever cancelled it, or because the program ends.
         if self.permit.take().is_some() {
             Counters::count(&self.tier.counters.given_up);

@@ -1,6 +1,5 @@
-//! A page of numbers in the text format of Prometheus, over HTTP.
+//! The numbers of a daemon, for a page in the text format of Prometheus.
 
-use std::net::SocketAddr;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -9,10 +8,9 @@ use metrics::{Unit, counter, describe_counter, describe_gauge, describe_histogra
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
 use super::gauge::set;
-use super::{page, remote, upstream};
+use super::{remote, upstream};
 use crate::admission::{Usage, UsageNow};
 use crate::error::ServeError;
-use crate::transport::listen_on_each;
 
 /// The interval at which counters and gauges are updated. Histograms are updated at once.
 const EVERY: Duration = Duration::from_secs(1);
@@ -23,34 +21,25 @@ const BUCKETS: [f64; 22] = [
     10.0, 20.0, 50.0, 100.0,
 ];
 
-/// Answers on `addresses` from now on, for this whole process, with the numbers of `engine`; nothing without any. Returns them
-/// with the ports that were taken. To be called inside a tokio runtime, once in a process.
+/// Records the numbers of this whole process and of `engine` from now on, and returns what writes the page of them. To be called inside a
+/// tokio runtime, once in a process.
 ///
 /// # Errors
-/// [`ServeError::Metrics`] if an address cannot be listened on, or the process has a recorder already.
-pub(crate) fn serve(
-    addresses: &[SocketAddr],
+/// [`ServeError::Recorder`] if the process has a recorder already.
+pub(crate) fn record(
     engine: &Arc<Engine>,
     usage: Usage,
-) -> Result<Vec<SocketAddr>, ServeError> {
-    let Some(&address) = addresses.first() else { return Ok(Vec::new()) };
-    let failed = |source| ServeError::Metrics { address, source };
+) -> Result<impl Fn() -> String + Clone + Send + Sync + 'static, ServeError> {
+    let failed = ServeError::Recorder;
     let buckets = Matcher::Suffix("_seconds".into());
     let builder = PrometheusBuilder::new().set_buckets_for_metric(buckets, &BUCKETS);
     let recorder = builder.map_err(|error| failed(error.into()))?.build_recorder();
     let numbers = recorder.handle();
-    let listeners = listen_on_each(addresses)
-        .map_err(|(address, source)| ServeError::Metrics { address, source: source.into() })?;
     metrics::set_global_recorder(recorder).map_err(|error| failed(error.to_string().into()))?;
     describe();
-    let mut bound = Vec::new();
-    for (listener, address) in listeners {
-        let page = numbers.clone();
-        tokio::spawn(page::serve(listener, move || page.render()));
-        bound.push(address);
-    }
+    let page = numbers.clone();
     tokio::spawn(keep_up(Arc::downgrade(engine), usage, numbers));
-    Ok(bound)
+    Ok(move || page.render())
 }
 
 async fn keep_up(engine: Weak<Engine>, usage: Usage, numbers: PrometheusHandle) {

@@ -2,8 +2,7 @@
 
 mod export;
 mod gauge;
-mod page;
 mod remote;
 mod upstream;
 
-pub(crate) use export::serve;
+pub(crate) use export::record;

@@ -14,7 +14,7 @@ use tokio_stream::Stream;
 use tonic::Status;
 
 use super::caller::Caller;
-use super::reply::location;
+use super::reply::{StoreName, location};
 
 /// One batch under way. At most a window of its constraints is with the engine at once, so a large batch neither fills the
 /// queue nor is turned away by it. The window moves only as the client reads.
@@ -24,7 +24,7 @@ pub(crate) struct Batch {
     pub(crate) limits: CompileLimits,
     pub(crate) priority: Priority,
     pub(crate) caller: Caller,
-    pub(crate) store: String,
+    pub(crate) store: StoreName,
     /// Not submitted yet, with their positions.
     pub(crate) waiting: VecDeque<(u32, Constraint)>,
     /// Submitted and not done.

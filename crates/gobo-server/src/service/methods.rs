@@ -21,7 +21,7 @@ use super::garbage::{self, GarbageStream};
 use super::import::Uploads;
 use super::in_place::in_place;
 use super::reply::{
-    bytes, location, path_text, remote_status, upstream_status, vocabulary_info, vocabulary_ref,
+    StoreName, bytes, location, path_text, remote_status, upstream_status, vocabulary_info, vocabulary_ref,
 };
 use crate::admission::{Held, Usage};
 use crate::status;
@@ -34,8 +34,8 @@ const MAX_PAGE: usize = 1000;
 /// The service over one engine.
 pub(crate) struct Service {
     pub(crate) engine: Arc<Engine>,
-    /// The store's root with links resolved. Callers compare it with their own.
-    pub(crate) store: Arc<str>,
+    /// Callers compare it with their own.
+    pub(crate) store: StoreName,
     usage: Usage,
     uploads: Uploads,
 }
@@ -45,7 +45,8 @@ impl Service {
         let root = engine.store().root();
         let store = root.canonicalize().unwrap_or_else(|_| root.to_owned());
         let uploads = Uploads::new(Arc::clone(&usage.gate));
-        Self { store: path_text(store).into(), engine, usage, uploads }
+        let id = engine.store().id().unwrap_or_default().into();
+        Self { store: StoreName { path: path_text(store).into(), id }, engine, usage, uploads }
     }
 
     /// Memory for an answer of this many bytes, held until it is read.
@@ -185,7 +186,7 @@ impl Gobo for Service {
             limits: gobo_proto::limits_or(request.limits, self.engine.default_limits()),
             priority: if request.prewarm { Priority::Prewarm } else { Priority::Interactive },
             caller,
-            store: self.store.to_string(),
+            store: self.store.clone(),
             // A request of 16 MiB has fewer than 2^32 constraints.
             total: u32::try_from(waiting.len()).unwrap_or(u32::MAX),
             done: 0,
@@ -244,7 +245,7 @@ impl Gobo for Service {
     ) -> Result<Response<v1::GetVocabularyReply>, Status> {
         let wanted = vocabulary_ref(request.into_inner().vocabulary)?;
         let open = self.vocabulary(&wanted).await.map_err(|error| status::of_engine(&error))?;
-        let info = vocabulary_info(&self.engine, &open, &self.store);
+        let info = vocabulary_info(&self.engine, &open, &self.store.path);
         Ok(Response::new(v1::GetVocabularyReply { vocabulary: Some(info) }))
     }
 
@@ -255,7 +256,7 @@ impl Gobo for Service {
         // On nobody's account: the quotas of tenants are about compiles.
         tenant(request.metadata())?;
         let open = self.uploads.receive(&self.engine, request.into_inner()).await?;
-        let info = vocabulary_info(&self.engine, &open, &self.store);
+        let info = vocabulary_info(&self.engine, &open, &self.store.path);
         Ok(Response::new(v1::ImportVocabularyReply { vocabulary: Some(info) }))
     }
 
@@ -263,7 +264,7 @@ impl Gobo for Service {
         &self,
         _: Request<v1::ListVocabulariesRequest>,
     ) -> Result<Response<v1::ListVocabulariesReply>, Status> {
-        let store = Arc::clone(&self.store);
+        let store = Arc::clone(&self.store.path);
         let describe = move |engine: &Engine| {
             let describe = |name: String| match engine.open_vocabulary(&VocabularyRef::Name(name.clone())) {
                 Ok(Some(open)) => vocabulary_info(engine, &open, &store),
@@ -281,7 +282,7 @@ impl Gobo for Service {
         request: Request<v1::DescribeRequest>,
     ) -> Result<Response<v1::DescribeReply>, Status> {
         let key = index_key("key", &request.into_inner().key)?;
-        let store = Arc::clone(&self.store);
+        let store = self.store.clone();
         let describe = move |engine: &Engine| {
             let (found, index) = engine.index(&key)?;
             Ok(v1::DescribeReply {
@@ -343,7 +344,7 @@ impl Gobo for Service {
         let count = |engine: &Engine| Ok((engine.store().list_names()?.len(), engine.usage()?));
         let (vocabularies, (indices, index_bytes)) = self.on_engine(count).await?;
         Ok(Response::new(v1::StatusReply {
-            store: self.store.to_string(),
+            store: self.store.path.to_string(),
             vocabularies: vocabularies as u64,
             indices,
             bytes: index_bytes,

@@ -1,6 +1,7 @@
 //! Translates values of the engine into messages.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use gobo_engine::{
@@ -31,7 +32,16 @@ pub(crate) fn vocabulary_ref(wanted: Option<v1::VocabularyRef>) -> Result<Vocabu
     }
 }
 
-pub(crate) fn location(found: Resolved, binding: Option<&Binding>, store: &str) -> v1::IndexLocation {
+/// What a reply says of the daemon's store.
+#[derive(Debug, Clone)]
+pub(crate) struct StoreName {
+    /// Its root with links resolved.
+    pub(crate) path: Arc<str>,
+    /// Its random name; empty where it has none.
+    pub(crate) id: Arc<str>,
+}
+
+pub(crate) fn location(found: Resolved, binding: Option<&Binding>, store: &StoreName) -> v1::IndexLocation {
     let source = match found.source {
         Source::Host => v1::Source::Host,
         Source::Compile => v1::Source::Compile,
@@ -43,7 +53,8 @@ pub(crate) fn location(found: Resolved, binding: Option<&Binding>, store: &str) 
         artifact_digest: bytes(found.artifact_digest.as_bytes()),
         bytes: found.bytes,
         path: path_text(found.path),
-        store: store.to_owned(),
+        store: store.path.to_string(),
+        store_id: store.id.to_string(),
         source: source.into(),
         vocabulary_digest: bytes(found.vocabulary.as_bytes()),
         binding: binding.map(Into::into),

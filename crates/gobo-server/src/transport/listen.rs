@@ -1,7 +1,9 @@
 //! Opens the sockets that a daemon listens on.
 
+use std::fs::Permissions;
 use std::io;
 use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use tokio::net::{TcpListener, UnixListener, UnixStream};
@@ -22,8 +24,15 @@ impl Drop for SocketFile {
     }
 }
 
-/// Listens on a Unix socket. A dead daemon's socket is replaced; a living one's is an error.
-pub(crate) async fn listen_on_unix(path: &Path) -> Result<(UnixListener, SocketFile), ServeError> {
+/// Who may connect to a socket: its owner, and its group.
+const SOCKET_MODE: u32 = 0o660;
+
+/// Listens on a Unix socket, to which its owner may connect, and `group`, or the group of this process. A dead daemon's socket is replaced; a
+/// living one's is an error.
+pub(crate) async fn listen_on_unix(
+    path: &Path,
+    group: Option<u32>,
+) -> Result<(UnixListener, SocketFile), ServeError> {
     let failed = |source| ServeError::Unix { path: path.to_owned(), source };
     let length = path.as_os_str().len();
     if length > MAX_SOCKET_PATH_BYTES {
@@ -50,7 +59,17 @@ pub(crate) async fn listen_on_unix(path: &Path) -> Result<(UnixListener, SocketF
         io::ErrorKind::AddrInUse => ServeError::Taken { path: path.to_owned() },
         _ => failed(error),
     })?;
-    Ok((listener, SocketFile(path.to_owned())))
+    let file = SocketFile(path.to_owned());
+    // Before, nobody but its owner could: connecting needs the right to write, which a new socket gives to no other.
+    if let Some(group) = group {
+        std::os::unix::fs::chown(path, None, Some(group)).map_err(|source| ServeError::SocketGroup {
+            path: path.to_owned(),
+            group,
+            source,
+        })?;
+    }
+    std::fs::set_permissions(path, Permissions::from_mode(SOCKET_MODE)).map_err(failed)?;
+    Ok((listener, file))
 }
 
 /// Listens on TCP addresses; port 0 takes a free one. Addresses that this host lacks (the other one of two that `localhost`

@@ -58,6 +58,10 @@ impl Layout {
         self.root.join("quarantine")
     }
 
+    pub(crate) fn id(&self) -> PathBuf {
+        self.root.join("store.id")
+    }
+
     pub(crate) fn socket(&self) -> PathBuf {
         self.root.join("daemon.sock")
     }

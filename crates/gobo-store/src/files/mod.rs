@@ -1,12 +1,13 @@
 //! The files of a store: how they are published, opened, checked and set aside.
 //!
 //! [`atomic_write`] is the protocol by which every file appears. Over it, [`publish`] and [`open`] have the operations on
-//! indices and vocabularies, [`vocabulary_names`] and [`pins`] those on small files. [`check`] decides whether a file is
+//! indices and vocabularies, [`vocabulary_names`], [`pins`] and [`identity`] those on small files. [`check`] decides whether a file is
 //! sound; a file that is not goes to [`quarantine`], and a verified one may get a [`stamp`]. This floor uses `directory`,
 //! and knows no catalog.
 
 mod atomic_write;
 pub(crate) mod check;
+mod identity;
 mod open;
 mod pins;
 mod publish;

@@ -34,7 +34,7 @@ impl Store {
         for fan in [layout.indices(), layout.vocabularies()] {
             folders.extend(passing_over(fan_out_folders(&fan))?.unwrap_or_default());
         }
-        folders.extend([layout.names(), layout.pins()]);
+        folders.extend([layout.names(), layout.pins(), layout.root().to_owned()]);
         let mut removed = 0;
         for folder in folders {
             for path in passing_over(entries(&folder))?.unwrap_or_default() {

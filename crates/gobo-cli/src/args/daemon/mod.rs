@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use gobo_cli::options::{Bound, Defaults, bound, duration, host_and_port, size};
+use gobo_cli::options::{Bound, Defaults, bound, duration, group, host_and_port, size};
 use gobo_engine::Shard;
 
 pub(crate) use self::bucket::{BucketArgs, ModeArg, OrderArg, PullLimits, WriteArgs};
@@ -87,9 +87,18 @@ pub(crate) struct ServeArgs {
     /// Listen on TCP too, for workers on other hosts (no encryption, no authentication). A name stands for all its addresses
     #[arg(long, value_name = "HOST:PORT", value_parser = host_and_port)]
     pub(crate) listen: Option<String>,
-    /// Serve a page of metrics for Prometheus over HTTP, at /metrics
+    /// Serve operators over HTTP: /metrics for Prometheus, /healthz, /readyz (no encryption, no authentication)
     #[arg(long, value_name = "HOST:PORT", value_parser = host_and_port)]
-    pub(crate) metrics: Option<String>,
+    pub(crate) admin: Option<String>,
+    /// The group that may connect to the socket beside its owner: a name of /etc/group, or a number [default: that of the daemon]
+    #[arg(long, value_name = "GROUP", value_parser = group)]
+    pub(crate) socket_group: Option<u32>,
+    /// How long a daemon that listens on TCP still takes calls after it has begun to say that it stops, so that balancers look away
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration)]
+    pub(crate) drain_pause: Duration,
+    /// How long calls under way may take after that
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
+    pub(crate) drain: Duration,
     #[command(flatten)]
     pub(crate) bucket: BucketArgs,
     #[command(flatten)]

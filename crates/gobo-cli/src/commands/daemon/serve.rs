@@ -13,7 +13,7 @@ use gobo_types::error_chain;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 use super::pull::in_words;
 use super::upstream::Pool;
@@ -110,6 +110,17 @@ async fn addresses(option: &str, host: Option<&str>) -> anyhow::Result<Vec<Socke
     Ok(addresses)
 }
 
+/// How long a stop takes: the pause, calls under way, and what is written to the bucket last.
+fn longest_stop(args: &ServeArgs) -> Duration {
+    let pause = if args.listen.is_some() { args.drain_pause } else { Duration::ZERO };
+    let writes = args.bucket.remote.is_some() && args.remote_mode == ModeArg::Write;
+    pause + args.drain + if writes { Engine::LAST_WRITES } else { Duration::ZERO }
+}
+
+fn in_seconds(time: Duration) -> String {
+    format!("{} s", time.as_secs_f64())
+}
+
 /// How often a thread that waits looks whether the daemon ends.
 const LOOK: Duration = Duration::from_millis(250);
 
@@ -174,7 +185,9 @@ pub(crate) fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<Outcome> 
     runtime.block_on(async {
         let mut config = ServeConfig::of(&engine);
         config.tcp = addresses("--listen", args.listen.as_deref()).await?;
-        config.metrics = addresses("--metrics", args.metrics.as_deref()).await?;
+        config.admin = addresses("--admin", args.admin.as_deref()).await?;
+        (config.socket_group, config.drain_pause, config.drain) =
+            (args.socket_group, args.drain_pause, args.drain);
         config.limits = limits;
         config.warm = (!args.pull.is_empty()).then(|| keep_pulled(&engine, args)).transpose()?;
         // Before the sockets: a process that sees them may signal.
@@ -193,18 +206,32 @@ pub(crate) fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<Outcome> 
         if let Some(bucket) = &args.bucket.remote {
             output::note(format_args!("sharing indices through {bucket}"));
         }
-        for address in server.metrics_addresses() {
-            output::note(format_args!("metrics on http://{address}/metrics"));
+        for address in server.admin_addresses() {
+            output::note(format_args!("operators on http://{address}: /metrics, /healthz, /readyz"));
         }
-        server
-            .run(async {
+        output::note(format_args!("stopping takes at most {}", in_seconds(longest_stop(args))));
+        let (first, second) = (Notify::new(), Notify::new());
+        let signalled = async {
+            for told in [&first, &second] {
                 tokio::select! {
                     _ = terminate.recv() => {}
                     _ = interrupt.recv() => {}
                 }
-                output::note("stopping: calls under way may end");
-            })
-            .await?;
+                told.notify_one();
+            }
+            std::future::pending::<()>().await;
+        };
+        let serving = server.run_until(
+            async {
+                first.notified().await;
+                output::note("stopping: calls under way may end; a second signal cuts them off");
+            },
+            second.notified(),
+        );
+        tokio::select! {
+            served = serving => served?,
+            () = signalled => {}
+        }
         Ok(Outcome::Yes)
     })
 }

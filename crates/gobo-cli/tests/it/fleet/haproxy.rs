@@ -13,7 +13,7 @@ use gobo_client::{Client, Constraint, Source};
 
 use super::TOKENIZER;
 use super::pool::{called, free_port, number, signal};
-use crate::gobo::{Daemon, one};
+use crate::gobo::Daemon;
 
 /// Processes of each host.
 const PROCESSES: usize = 8;
@@ -186,8 +186,10 @@ fn three_daemons_compile_once_for_two_hosts() {
     signal(stopped, "-STOP");
     storm(&fleet, "third", |_| ());
     signal(stopped, "-CONT");
-    for (store, _) in &fleet.hosts {
-        assert_eq!(one(store, 0, &["status"])["upstream_failed"], 0);
+    for (store, daemon) in &fleet.hosts {
+        // Until a dead daemon is found out, the two calls for one index may be sent to two others, of which one has no such file.
+        let failed = number(store, "upstream_failed");
+        assert!(failed <= PROCESSES as u64, "{failed}: {}", daemon.said());
     }
     for (_, daemon) in fleet.hosts.drain(..) {
         daemon.terminate();

@@ -16,6 +16,8 @@ use serde_json::Value;
 
 use crate::gobo::{Daemon, one};
 
+pub(crate) use pool::free_port;
+
 const TOKENIZER: &str = "r50k_base";
 
 /// Pairs of keys: the first two of RFC 8032, section 7.1.

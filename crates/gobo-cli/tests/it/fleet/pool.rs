@@ -14,7 +14,7 @@ use crate::cli::tiny_tokenizer;
 use crate::gobo::{Daemon, gobo, one};
 
 /// A port that is free now.
-pub(super) fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
@@ -22,7 +22,8 @@ pub(super) fn free_port() -> u16 {
 pub(super) fn called(store: &Path, more: &[&str]) -> (Daemon, String) {
     let port = free_port();
     let listen = format!("127.0.0.1:{port}");
-    let daemon = Daemon::start(store, &[&["--listen", &listen], more].concat());
+    // There is no balancer that would have to look away.
+    let daemon = Daemon::start(store, &[&["--listen", &listen, "--drain-pause", "0s"], more].concat());
     (daemon, format!("http://{listen}"))
 }
 
@@ -88,7 +89,7 @@ fn a_host_has_its_misses_compiled_by_another() {
     assert!(host_daemon.said().contains("the pool does not answer"), "{}", host_daemon.said());
     // It comes back.
     let listen = address.strip_prefix("http://").unwrap();
-    let pool_daemon = Daemon::start(&pool, &["--listen", listen]);
+    let pool_daemon = Daemon::start(&pool, &["--listen", listen, "--drain-pause", "0s"]);
     assert_eq!(get(&host, "e+")["source"], "upstream");
     host_daemon.terminate();
     pool_daemon.terminate();
@@ -128,7 +129,9 @@ fn daemons_in_a_circle_answer() {
     let addresses = ports.map(|port| format!("127.0.0.1:{port}"));
     let daemons = [(0, 1), (1, 0), (2, 2)].map(|(this, other): (usize, usize)| {
         let upstream = format!("http://{}", addresses[other]);
-        Daemon::start(&stores[this], &["--listen", &addresses[this], "--upstream", &upstream])
+        let pause = ["--drain-pause", "0s"];
+        let args = [&["--listen", &addresses[this], "--upstream", &upstream][..], &pause].concat();
+        Daemon::start(&stores[this], &args)
     });
     for (this, pattern) in [(0, "a+"), (1, "b+"), (1, "a+"), (2, "a+"), (2, "c+")] {
         assert_eq!(

@@ -1,24 +1,17 @@
-//! Serves the page of metrics over HTTP: one request for each connection.
+//! Serves routes over HTTP/1.1: one request for each connection, few connections, little time.
 
-use std::convert::Infallible;
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::header::{ALLOW, CONTENT_TYPE};
-use http::{HeaderValue, Method, Request, Response, StatusCode};
-use http_body_util::Full;
+use axum::Router;
 use hyper::server::conn::http1;
-use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::transport::{Backoff, is_of_connection};
-
-/// The path of the page.
-const PATH: &str = "/metrics";
 
 /// Most connections at a time. More wait in the system's own queue.
 const MAX_CONNECTIONS: usize = 32;
@@ -30,8 +23,8 @@ const MAX_BUFFER_BYTES: usize = 16 << 10;
 const HEAD_TIME: Duration = Duration::from_secs(5);
 const WHOLE_TIME: Duration = Duration::from_secs(10);
 
-/// Answers with what `page` writes, one request for each connection. It has no end.
-pub(crate) async fn serve(listener: TcpListener, page: impl Fn() -> String + Clone + Send + Sync + 'static) {
+/// Answers by these routes, one request for each connection. It has no end.
+pub(crate) async fn serve(listener: TcpListener, routes: Router) {
     let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let mut backoff = Backoff::default();
     // Nobody closes the semaphore.
@@ -40,7 +33,7 @@ pub(crate) async fn serve(listener: TcpListener, page: impl Fn() -> String + Clo
         match listener.accept().await {
             Ok((stream, _)) => {
                 backoff.end();
-                tokio::spawn(answer(stream, page.clone(), place));
+                tokio::spawn(answer(stream, routes.clone(), place));
             }
             Err(error) if is_of_connection(&error) => {}
             Err(error) => backoff.begin(&error),
@@ -48,51 +41,34 @@ pub(crate) async fn serve(listener: TcpListener, page: impl Fn() -> String + Clo
     }
 }
 
-async fn answer(
-    stream: TcpStream,
-    page: impl Fn() -> String + Send + Sync + 'static,
-    _place: OwnedSemaphorePermit,
-) {
-    let service =
-        service_fn(move |request| std::future::ready(Ok::<_, Infallible>(respond(&request, &page))));
+async fn answer(stream: TcpStream, routes: Router, _place: OwnedSemaphorePermit) {
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIME)
         .max_buf_size(MAX_BUFFER_BYTES)
         .keep_alive(false)
-        .serve_connection(TokioIo::new(stream), service);
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(routes));
     // A failed connection concerns its client alone.
     let _ = tokio::time::timeout(WHOLE_TIME, connection).await;
-}
-
-fn respond<B>(request: &Request<B>, page: &impl Fn() -> String) -> Response<Full<Bytes>> {
-    let (status, body) = match (request.uri().path(), request.method()) {
-        (PATH, &Method::GET | &Method::HEAD) => (StatusCode::OK, page()),
-        (PATH, _) => (StatusCode::METHOD_NOT_ALLOWED, format!("{PATH} is read by GET\n")),
-        _ => (StatusCode::NOT_FOUND, format!("the page is {PATH}\n")),
-    };
-    let mut response = Response::new(Full::from(body));
-    *response.status_mut() = status;
-    let text = HeaderValue::from_static("text/plain; version=0.0.4");
-    response.headers_mut().insert(CONTENT_TYPE, text);
-    if status == StatusCode::METHOD_NOT_ALLOWED {
-        // RFC 9110, section 15.5.6.
-        response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
-    }
-    response
 }
 
 #[cfg(test)]
 mod tests {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
+    use tokio::sync::watch;
+
+    use super::super::{Readiness, router};
     use super::*;
 
-    async fn start() -> std::net::SocketAddr {
+    /// An address, and who says that the daemon is warm, and that it stops.
+    async fn start() -> (std::net::SocketAddr, watch::Sender<bool>, watch::Sender<bool>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        tokio::spawn(serve(listener, || "numbers".to_owned()));
-        address
+        let ((warm, is_warm), (stop, stopping)) = (watch::channel(false), watch::channel(false));
+        let readiness = Readiness { warm: Some(is_warm), stopping };
+        tokio::spawn(serve(listener, router(|| "numbers".to_owned(), readiness)));
+        (address, warm, stop)
     }
 
     /// The answer, to the end of the connection.
@@ -106,14 +82,28 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_daemon_is_ready_between_warm_and_stopping_and_alive_all_the_while() {
+        let (address, warm, stop) = start().await;
+        let status = async |path: &str| {
+            let answer = ask(address, &format!("GET {path} HTTP/1.1\r\nHost: h\r\n\r\n")).await;
+            answer["HTTP/1.1 ".len()..][..3].to_owned()
+        };
+        assert_eq!((&*status("/healthz").await, &*status("/readyz").await), ("200", "503"));
+        warm.send_replace(true);
+        assert_eq!((&*status("/healthz").await, &*status("/readyz").await), ("200", "200"));
+        stop.send_replace(true);
+        assert_eq!((&*status("/healthz").await, &*status("/readyz").await), ("200", "503"));
+    }
+
+    #[tokio::test]
     async fn the_page_is_where_it_is_and_nowhere_else() {
-        let address = start().await;
+        let (address, ..) = start().await;
         let page = ask(address, "GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n").await;
         assert!(page.starts_with("HTTP/1.1 200") && page.ends_with("\r\n\r\nnumbers"), "{page}");
         let head = ask(address, "HEAD /metrics HTTP/1.1\r\nHost: h\r\n\r\n").await;
         assert!(head.starts_with("HTTP/1.1 200") && head.ends_with("\r\n\r\n"), "{head}");
         let deleted = ask(address, "DELETE /metrics HTTP/1.1\r\nHost: h\r\n\r\n").await;
-        assert!(deleted.starts_with("HTTP/1.1 405") && deleted.contains("allow: GET, HEAD"), "{deleted}");
+        assert!(deleted.starts_with("HTTP/1.1 405") && deleted.contains("allow: GET,HEAD"), "{deleted}");
         for (request, status) in [
             ("GET /metrics/ HTTP/1.1\r\nHost: h\r\n\r\n".to_owned(), "404"),
             ("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n".to_owned(), "404"),
@@ -129,7 +119,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn who_says_nothing_is_not_waited_for() {
-        let address = start().await;
+        let (address, ..) = start().await;
         let mut silent = Vec::new();
         for _ in 0..2 * MAX_CONNECTIONS {
             let mut stream = TcpStream::connect(address).await.unwrap();
