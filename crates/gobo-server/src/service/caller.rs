@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gobo_engine::{OpenVocabulary, Request, Tenant};
-use gobo_types::Constraint;
+use gobo_types::{Constraint, ErrorKind, IndexKey};
 use tonic::Status;
 use tonic::metadata::MetadataMap;
 
@@ -16,6 +16,10 @@ const TENANT: &str = "x-gobo-tenant";
 /// The metadata key that says that another daemon has sent a call on: it is not sent on again.
 const FORWARDED: &str = "x-gobo-forwarded";
 
+/// The metadata key of the index key that the sender derives. It is for balancers, and decides nothing here; of a call that was sent on it is
+/// compared.
+const KEY: &str = "x-gobo-key";
+
 /// The metadata key of a deadline, as gRPC over HTTP/2 defines it.
 const TIMEOUT: &str = "grpc-timeout";
 
@@ -25,6 +29,8 @@ pub(crate) struct Caller {
     tenant: Tenant,
     deadline: Option<Instant>,
     is_forwarded: bool,
+    /// The key that a daemon derives which has sent the call on.
+    sent_key: Option<IndexKey>,
 }
 
 impl Caller {
@@ -37,12 +43,35 @@ impl Caller {
         let timeout = metadata.get(TIMEOUT).and_then(|timeout| parse_timeout(timeout.to_str().ok()?));
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let is_forwarded = metadata.contains_key(FORWARDED);
-        Ok(Self { tenant: tenant.into(), deadline, is_forwarded })
+        let sent_key =
+            metadata.get(KEY).filter(|_| is_forwarded).and_then(|key| key.to_str().ok()?.parse().ok());
+        Ok(Self { tenant: tenant.into(), deadline, is_forwarded, sent_key })
+    }
+
+    /// Whether the daemon that has sent a call on derives the key of this one. One of another version may have another verdict, too, and
+    /// a verdict has no key that it could be told by.
+    ///
+    /// # Errors
+    /// `FAILED_PRECONDITION` if not.
+    pub(crate) fn check_key(
+        &self,
+        vocabulary: &OpenVocabulary,
+        constraint: &Constraint,
+    ) -> Result<(), Status> {
+        let Some(sent) = self.sent_key else { return Ok(()) };
+        let derived = vocabulary.vocabulary.index_key(constraint);
+        if sent == derived {
+            return Ok(());
+        }
+        let why = format!(
+            "this daemon derives key {derived}, and the one that has sent the call {sent}; update the older of the two"
+        );
+        Err(status::of_kind(ErrorKind::Version, why))
     }
 
     /// A request of this caller, interactive and under the default limits.
     pub(crate) fn request(&self, vocabulary: Arc<OpenVocabulary>, constraint: Constraint) -> Request {
-        let Self { tenant, deadline, is_forwarded } = self.clone();
+        let Self { tenant, deadline, is_forwarded, .. } = self.clone();
         Request { tenant, deadline, is_forwarded, ..Request::new(vocabulary, constraint) }
     }
 }
@@ -56,7 +85,7 @@ pub(crate) fn tenant(metadata: &MetadataMap) -> Result<&str, Status> {
         None => Ok(""),
         Some(name) if is_tenant(name) => Ok(name),
         Some(_) => {
-            let kind = gobo_types::ErrorKind::Invalid;
+            let kind = ErrorKind::Invalid;
             let why = format!("{TENANT} is no tenant's name: 1 to 64 of A-Z, a-z, 0-9, '.', '_' and '-'");
             Err(status::of_kind(kind, why))
         }

@@ -124,6 +124,7 @@ impl Gobo for Service {
         let request = request.into_inner();
         let constraint = constraint(request.constraint)?;
         let vocabulary = self.vocabulary_to_compile_over(request.vocabulary).await?;
+        caller.check_key(&vocabulary, &constraint)?;
         let limits = gobo_proto::limits_or(request.limits, self.engine.default_limits());
         // A caller that goes away drops this future, and with it the ticket.
         let ticket = in_place(constraint.text_bytes(), || {
@@ -146,6 +147,7 @@ impl Gobo for Service {
         let request = request.into_inner();
         let constraint = constraint(request.constraint)?;
         let vocabulary = self.vocabulary_to_compile_over(request.vocabulary).await?;
+        caller.check_key(&vocabulary, &constraint)?;
         let limits = gobo_proto::limits_or(request.limits, self.engine.default_limits());
         let ticket = in_place(constraint.text_bytes(), || {
             self.engine.check(Asked { limits: Some(limits), ..caller.request(vocabulary, constraint) })
@@ -182,6 +184,9 @@ impl Gobo for Service {
             constraints.collect::<Result<_, _>>()
         })?;
         let vocabulary = self.vocabulary_to_compile_over(request.vocabulary).await?;
+        for (_, constraint) in &waiting {
+            caller.check_key(&vocabulary, constraint)?;
+        }
         let batch = Batch {
             limits: gobo_proto::limits_or(request.limits, self.engine.default_limits()),
             priority: if request.prewarm { Priority::Prewarm } else { Priority::Interactive },

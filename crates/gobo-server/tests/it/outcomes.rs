@@ -154,3 +154,37 @@ async fn a_hundred_identical_misses_are_one_compile() {
     assert_eq!(here.status().await.unwrap().compiled, 1);
     daemon.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_key_on_the_way_decides_nothing_and_another_version_gets_no_verdict() {
+    let folder = tempfile::tempdir().unwrap();
+    let daemon = Daemon::start(folder.path()).await;
+    let here = client(folder.path());
+    let (vocabulary, _) = here.find_vocabulary("tiny").unwrap().unwrap();
+    let mut stub = raw(&here);
+    let (sound, refused) = (Constraint::regex("a+b"), Constraint::regex("a("));
+    let ask = |constraint: &Constraint, key: &str, is_forwarded: bool| {
+        let mut request = tonic::Request::new(v1::ResolveRequest {
+            vocabulary: Some(v1::VocabularyRef { by: Some(v1::vocabulary_ref::By::Name("tiny".into())) }),
+            constraint: Some(constraint.into()),
+            limits: None,
+        });
+        request.metadata_mut().insert("x-gobo-key", key.parse().unwrap());
+        if is_forwarded {
+            request.metadata_mut().insert("x-gobo-forwarded", "1".parse().unwrap());
+        }
+        request
+    };
+    for constraint in [&sound, &refused] {
+        let own = vocabulary.index_key(constraint).to_string();
+        let other = vocabulary.index_key(&Constraint::regex("other")).to_string();
+        let status = stub.resolve(ask(constraint, &other, true)).await.unwrap_err();
+        assert_eq!(status.code(), tonic::Code::FailedPrecondition);
+        assert!(status.message().contains(&own) && status.message().contains(&other), "{status}");
+        // From a client, or unreadable, it is as if it were not there.
+        for (key, is_forwarded) in [(&*own, true), (&*own, false), (&*other, false), ("no key", true)] {
+            stub.resolve(ask(constraint, key, is_forwarded)).await.unwrap();
+        }
+    }
+    daemon.stop().await;
+}

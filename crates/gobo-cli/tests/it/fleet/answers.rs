@@ -132,7 +132,7 @@ fn whatever_a_bucket_answers_a_host_compiles() {
     let folder = home.path().join("tiny");
     std::fs::create_dir(&folder).unwrap();
     let tokenizer = tiny_tokenizer(&folder);
-    let cases: [(&str, Answer, &str); 14] = [
+    let cases: [(&str, Answer, &str); 15] = [
         ("absent", status!("404 Not Found"), "absent"),
         (
             "no such bucket",
@@ -142,6 +142,13 @@ fn whatever_a_bucket_answers_a_host_compiles() {
             "absent",
         ),
         ("denied", status!("403 Forbidden"), "denied"),
+        (
+            "another clock",
+            Answer::Text(
+                "HTTP/1.1 403 Forbidden\r\ncontent-length: 48\r\nconnection: close\r\n\r\n<Error><Code>RequestTimeTooSkewed</Code></Error>",
+            ),
+            "denied",
+        ),
         (
             "expired credentials",
             Answer::Text(
