@@ -41,7 +41,7 @@ fn a_daemon_says_that_it_stops_before_it_does_and_a_second_signal_ends_the_wait(
         one(home.path(), 0, &["get", "--tokenizer", TOKENIZER, "--regex", pattern, "--server", &server])
     };
     assert_eq!(get("a+")["source"], "compile");
-    assert!(daemon.said().contains("stopping takes at most 1200 s"), "{}", daemon.said());
+    assert!(daemon.said().contains("a stop waits at most 1200 s"), "{}", daemon.said());
 
     let begun = Instant::now();
     signal(&daemon);

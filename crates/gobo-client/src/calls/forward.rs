@@ -9,7 +9,7 @@ use gobo_artifact::Vocabulary;
 use gobo_proto::v1;
 use gobo_store::{PendingIndex, Store};
 use gobo_types::{ArtifactDigest, Binding, CompileLimits, Constraint, IndexKey, VocabularyDigest};
-use tokio::sync::{Mutex, mpsc};
+use tokio::sync::{Mutex, Semaphore, mpsc};
 
 use super::batch::only_item;
 use super::import::parts;
@@ -20,6 +20,9 @@ use crate::local::on_thread;
 
 /// Longest index that is taken: as for a client.
 const MAX_FILE_BYTES: u64 = 512 << 20;
+
+/// Files that are received at a time, each with a thread that writes it; more wait, within their deadlines.
+const BODIES: usize = 16;
 
 /// Pieces of a file that wait to be written.
 const CHUNKS_AHEAD: usize = 4;
@@ -34,6 +37,7 @@ pub struct Forwarder {
     connection: Connection,
     /// Held by whoever sends a vocabulary: who waits for it finds it there.
     sending: Mutex<()>,
+    bodies: Semaphore,
 }
 
 /// What is asked on behalf of somebody else.
@@ -82,7 +86,11 @@ impl Forwarder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn new(address: impl Into<String>) -> Result<Self, ClientError> {
-        Ok(Self { connection: Connection::forwarding(address.into())?, sending: Mutex::default() })
+        Ok(Self {
+            connection: Connection::forwarding(address.into())?,
+            sending: Mutex::default(),
+            bodies: Semaphore::new(BODIES),
+        })
     }
 
     /// Where it sends calls to. O(1).
@@ -163,6 +171,8 @@ impl Forwarder {
         if found != *request.key {
             return Err(ClientError::OtherKey { expected: *request.key, found });
         }
+        // Nobody closes it.
+        let _body = self.bodies.acquire().await;
         let message = v1::FetchIndexRequest { key: Bytes::copy_from_slice(request.key.as_bytes()) };
         let call = Connection::request_for(message, &request.behalf());
         let reply = self.connection.stub().fetch_index(call).await;

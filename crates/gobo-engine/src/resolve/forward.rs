@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use gobo_remote::{CallEnd, Permit};
-use gobo_types::{CompileError, error_chain};
+use gobo_types::{CompileError, CompileLimits, Limit, error_chain};
 
 use super::beyond::is_of_object;
 use super::ending::Ending;
@@ -92,6 +92,14 @@ struct Return {
     begun: Instant,
 }
 
+fn given(limits: &CompileLimits, limit: Limit) -> u64 {
+    match limit {
+        Limit::MaxStates => limits.max_states,
+        Limit::MaxSteps => limits.max_steps,
+        Limit::MaxBytes => limits.max_bytes,
+    }
+}
+
 /// What a flight does after a forwarded call.
 enum Next {
     End(FlightEnd),
@@ -103,21 +111,23 @@ impl Return {
     fn end(mut self, forwarded: Forwarded) {
         record(FORWARD, self.begun.elapsed());
         let (end, next) = self.read(forwarded);
-        if let Some(permit) = self.permit.take() {
+        // Untold, it says nothing of the pool.
+        if let (Some(permit), Some(end)) = (self.permit.take(), end) {
             permit.tell(end);
         }
         drop(self.place.take());
         self.go_on(next);
     }
 
-    fn read(&self, forwarded: Forwarded) -> (CallEnd, Next) {
+    /// What the call says of the pool, if anything, and what the flight does next.
+    fn read(&self, forwarded: Forwarded) -> (Option<CallEnd>, Next) {
         let (counters, key) = (&self.tier.counters, &self.job.key);
         match forwarded {
             Forwarded::Index { file, digest } => {
                 match contained(|| self.inner.publish_found(&self.job, file, digest, Source::Upstream)) {
                     Ok(Some(found)) => {
                         Counters::count(&counters.indices);
-                        return (CallEnd::Answered, Next::End(Ok(Done::Index(found))));
+                        return (Some(CallEnd::Answered), Next::End(Ok(Done::Index(found))));
                     }
                     // This host's trouble, a full disk say, says nothing of the pool.
                     Err(error) if !is_of_object(&error) => {
@@ -130,36 +140,44 @@ impl Return {
                         tracing::warn!(%key, why, "an index of the pool is not used");
                     }
                 }
-                (CallEnd::Answered, Next::Alone)
+                (Some(CallEnd::Answered), Next::Alone)
             }
             Forwarded::Report(checked) => {
                 Counters::count(&counters.reports);
-                (CallEnd::Answered, Next::End(Ok(Done::Checked(checked))))
+                (Some(CallEnd::Answered), Next::End(Ok(Done::Checked(checked))))
+            }
+            // A pool takes the lesser of its limits and those that are asked for; this host may have more.
+            Forwarded::Verdict(CompileError::OverBudget(over))
+                if over.given < given(&self.job.limits, over.limit) =>
+            {
+                Counters::count(&counters.failed);
+                tracing::warn!(%key, limit = over.limit.name(), given = over.given, "the pool has lower limits than this host");
+                (Some(CallEnd::Answered), Next::Alone)
             }
             Forwarded::Verdict(verdict) => {
                 Counters::count(&counters.verdicts);
                 self.inner.remember(&self.job, &verdict);
-                (CallEnd::Answered, Next::End(Err(verdict)))
+                (Some(CallEnd::Answered), Next::End(Err(verdict)))
             }
             Forwarded::Busy(busy) => {
                 Counters::count(&counters.busy);
                 Counters::count(&self.inner.counters.unavailable);
-                (CallEnd::Answered, Next::End(Err(busy)))
+                (Some(CallEnd::Answered), Next::End(Err(busy)))
             }
             Forwarded::Late => {
                 Counters::count(&counters.late);
-                // Others may wait for it who have more time.
-                (CallEnd::Answered, Next::Alone)
+                // Others may wait for it who have more time. Whether the pool hangs or compiles is not known.
+                (None, Next::Alone)
             }
             Forwarded::Down(why) => {
                 Counters::count(&counters.down);
                 tracing::warn!(upstream = self.tier.upstream.address(), why, "the pool does not answer");
-                (CallEnd::Failed, Next::Alone)
+                (Some(CallEnd::Failed), Next::Alone)
             }
             Forwarded::Failed(why) => {
                 Counters::count(&counters.failed);
                 tracing::warn!(%key, upstream = self.tier.upstream.address(), why, "the pool has no answer");
-                (CallEnd::Answered, Next::Alone)
+                (Some(CallEnd::Answered), Next::Alone)
             }
             Forwarded::OtherVersion(why) => {
                 Counters::count(&counters.other_version);
@@ -168,7 +186,7 @@ impl Return {
                     why,
                     "the pool is of another version"
                 );
-                (CallEnd::Denied, Next::Alone)
+                (Some(CallEnd::Denied), Next::Alone)
             }
         }
     }

@@ -23,12 +23,19 @@ struct Host {
 
 impl Host {
     fn open(upstream: Option<Arc<dyn Upstream>>) -> Self {
+        Self::open_with(upstream, |config| config)
+    }
+
+    fn open_with(
+        upstream: Option<Arc<dyn Upstream>>,
+        change: impl FnOnce(EngineConfig) -> EngineConfig,
+    ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let compiles = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&compiles);
         let config = EngineConfig { workers: 2, upstream, ..EngineConfig::new(folder.path()) };
         let engine = Engine::open_with(
-            config,
+            change(config),
             Box::new(move |vocabulary, constraint, budget| {
                 counted.fetch_add(1, Ordering::SeqCst);
                 compile_constraint(vocabulary, constraint, 1, budget)
@@ -316,6 +323,45 @@ fn all_who_want_one_index_make_one_call() {
         }
     });
     assert_eq!((upstream.calls(), pool.compiles(), host.compiles()), (1, 1, 0));
+}
+
+#[test]
+fn limits_of_a_pool_are_not_those_of_a_host() {
+    let dear = "[ab]*a[ab]{9}";
+    let few = CompileLimits { max_states: 10, ..CompileLimits::default() };
+    let limited = |limits, upstream| Host::open_with(upstream, |config| EngineConfig { limits, ..config });
+    // Lower ones: the host makes of it what it makes alone, whoever has asked before.
+    let pool = limited(few, None);
+    let host = limited(CompileLimits::default(), Some(Pool::of(&pool, Manner::Right) as _));
+    for _ in 0..2 {
+        let outcome = host.resolve(dear);
+        assert!(host.is_right(&outcome, dear), "{outcome:?}");
+    }
+    assert_eq!((host.compiles(), host.stats().verdicts, host.stats().failed), (1, 0, 1));
+    // The host's own travel along, and a verdict under them is one of this host.
+    let pool = limited(CompileLimits::default(), None);
+    let host = limited(few, Some(Pool::of(&pool, Manner::Right) as _));
+    for _ in 0..2 {
+        let error = host.resolve(dear).unwrap_err();
+        assert!(matches!(&error, CompileError::OverBudget(over) if over.given == 10), "{error:?}");
+    }
+    assert_eq!((host.compiles(), host.stats().verdicts, host.engine.stats().negative_hits), (0, 1, 1));
+}
+
+#[test]
+fn a_pool_that_is_too_slow_for_its_callers_is_not_taken_for_one_that_answers() {
+    let pool = Host::open(None);
+    let upstream = Pool::of(&pool, Manner::Down);
+    let host = Host::open(Some(Arc::clone(&upstream) as _));
+    for number in 0..8 {
+        // Between failures, somebody's deadline passes: those stay five in a row.
+        upstream.turns(if number % 2 == 0 { Manner::Down } else { Manner::Late });
+        host.resolve(&format!("a{{{number}}}b")).unwrap();
+    }
+    upstream.turns(Manner::Down);
+    host.resolve("last").unwrap();
+    let stats = host.stats();
+    assert!(stats.is_paused && (stats.down, stats.late) == (5, 4), "{stats:?}");
 }
 
 #[test]

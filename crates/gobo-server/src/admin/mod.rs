@@ -13,11 +13,12 @@ mod routes;
 
 use std::net::SocketAddr;
 
+use tokio::net::TcpListener;
+
 pub(crate) use self::http::serve;
 pub(crate) use self::routes::{Readiness, router};
 use crate::error::ServeError;
 use crate::transport::listen_on_each;
-use tokio::net::TcpListener;
 
 /// Takes the addresses; those that this host lacks are passed over while one is left.
 pub(crate) fn listen(addresses: &[SocketAddr]) -> Result<Vec<(TcpListener, SocketAddr)>, ServeError> {

@@ -110,7 +110,7 @@ async fn addresses(option: &str, host: Option<&str>) -> anyhow::Result<Vec<Socke
     Ok(addresses)
 }
 
-/// How long a stop takes: the pause, calls under way, and what is written to the bucket last.
+/// How long a stop waits: the pause, calls under way, and what is written to the bucket last.
 fn longest_stop(args: &ServeArgs) -> Duration {
     let pause = if args.listen.is_some() { args.drain_pause } else { Duration::ZERO };
     let writes = args.bucket.remote.is_some() && args.remote_mode == ModeArg::Write;
@@ -209,7 +209,7 @@ pub(crate) fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<Outcome> 
         for address in server.admin_addresses() {
             output::note(format_args!("operators on http://{address}: /metrics, /healthz, /readyz"));
         }
-        output::note(format_args!("stopping takes at most {}", in_seconds(longest_stop(args))));
+        output::note(format_args!("a stop waits at most {}", in_seconds(longest_stop(args))));
         let (first, second) = (Notify::new(), Notify::new());
         let signalled = async {
             for told in [&first, &second] {
