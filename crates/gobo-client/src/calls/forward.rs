@@ -137,7 +137,7 @@ impl Forwarder {
         store: &Store,
     ) -> Result<(PendingIndex, ArtifactDigest), ClientError> {
         match self.fetch_once(request, store).await {
-            Err(error) if error.is_about_a_file() || error.is_worth_repeating() => {
+            Err(error) if error.is_about_a_file() || self.connection.repeats.allow(&error).await => {
                 self.fetch_once(request, store).await
             }
             answer => answer,
@@ -150,7 +150,7 @@ impl Forwarder {
     /// As for [`Client::check`](crate::Client::check).
     pub async fn check(&self, request: &ForwardedRequest<'_>) -> Result<Checked, ClientError> {
         match self.check_with_vocabulary(request).await {
-            Err(error) if error.is_worth_repeating() => self.check_with_vocabulary(request).await,
+            Err(error) if self.connection.repeats.allow(&error).await => self.check_with_vocabulary(request).await,
             answer => answer,
         }
     }

@@ -78,7 +78,7 @@ impl Client {
         let found = match self.ask(vocabulary, constraint, begun, Round::First).await {
             // The file is damaged or has just gone: the daemon notices when it is asked again, and compiles again. Or the daemon is gone,
             // and there may be another.
-            Err(error) if error.is_about_a_file() || error.is_worth_repeating() => {
+            Err(error) if error.is_about_a_file() || self.daemon.repeats.allow(&error).await => {
                 self.ask(vocabulary, constraint, begun, Round::Last).await?
             }
             answer => answer?,
@@ -113,7 +113,7 @@ impl Client {
         let vocabulary = vocabulary.into();
         let key = self.key_on_the_way(vocabulary, constraint);
         match self.locate_once(vocabulary, constraint, key.as_ref()).await {
-            Err(error) if error.is_worth_repeating() => {
+            Err(error) if self.daemon.repeats.allow(&error).await => {
                 self.locate_once(vocabulary, constraint, key.as_ref()).await
             }
             answer => answer,
@@ -173,7 +173,7 @@ impl Client {
         let vocabulary = vocabulary.into();
         let key = self.key_on_the_way(vocabulary, constraint);
         match self.check_once(vocabulary, constraint, key.as_ref()).await {
-            Err(error) if error.is_worth_repeating() => {
+            Err(error) if self.daemon.repeats.allow(&error).await => {
                 self.check_once(vocabulary, constraint, key.as_ref()).await
             }
             answer => answer,

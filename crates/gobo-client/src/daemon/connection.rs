@@ -12,6 +12,7 @@ use tonic::{Request, Response, Status, Streaming};
 
 use crate::daemon::fetch::{Fetched, fetch};
 use crate::daemon::one_frame::OneFrame;
+use crate::daemon::repeat::Repeats;
 use crate::error::ClientError;
 use crate::vocabulary_ref::VocabularyRef;
 
@@ -42,6 +43,7 @@ pub(crate) struct Connection {
     limits: Option<CompileLimits>,
     tenant: Option<AsciiMetadataValue>,
     timeout: Option<Duration>,
+    pub(crate) repeats: Repeats,
 }
 
 /// What a call that a daemon sends on says beside its message.
@@ -61,7 +63,15 @@ impl Connection {
     ) -> Result<Self, ClientError> {
         let endpoint = endpoint(&address)?.connect_timeout(CONNECT_TIMEOUT);
         let tenant = tenant.map(|name| metadata(&name).ok_or(ClientError::Tenant { name })).transpose()?;
-        Ok(Self { address, endpoint, channel: OnceLock::new(), limits, tenant, timeout })
+        Ok(Self {
+            address,
+            endpoint,
+            channel: OnceLock::new(),
+            limits,
+            tenant,
+            timeout,
+            repeats: Repeats::default(),
+        })
     }
 
     /// A connection for calls that a daemon sends on.
@@ -70,8 +80,15 @@ impl Connection {
             .connect_timeout(FORWARD_CONNECT_TIMEOUT)
             .http2_keep_alive_interval(FORWARD_KEEP_ALIVE)
             .keep_alive_timeout(FORWARD_KEEP_ALIVE);
-        let channel = OnceLock::new();
-        Ok(Self { address, endpoint, channel, limits: None, tenant: None, timeout: None })
+        Ok(Self {
+            address,
+            endpoint,
+            channel: OnceLock::new(),
+            limits: None,
+            tenant: None,
+            timeout: None,
+            repeats: Repeats::default(),
+        })
     }
 
     /// A connection with the same options, not made yet.
@@ -83,6 +100,7 @@ impl Connection {
             limits: self.limits,
             tenant: self.tenant.clone(),
             timeout: self.timeout,
+            repeats: Repeats::default(),
         }
     }
 

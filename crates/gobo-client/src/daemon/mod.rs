@@ -3,6 +3,7 @@
 mod connection;
 mod fetch;
 mod one_frame;
+mod repeat;
 
 pub(crate) use connection::{Connection, OnBehalf, wanted};
 pub(crate) use fetch::{Fetched, announced_digest, receive};
