@@ -8,7 +8,7 @@ use gobo_types::CompileLimits;
 
 use crate::blocking::BlockingClient;
 use crate::client::Client;
-use crate::daemon::Connection;
+use crate::daemon::{Connection, Credentials};
 use crate::error::ClientError;
 
 /// Most indices that stay mapped while nobody uses them, by default.
@@ -41,6 +41,7 @@ const MAX_FILE_BYTES: u64 = 512 << 20;
 pub struct ClientBuilder {
     store: Option<PathBuf>,
     server: Option<String>,
+    credentials: Credentials,
     limits: Option<CompileLimits>,
     tenant: Option<String>,
     timeout: Option<Duration>,
@@ -55,9 +56,15 @@ impl ClientBuilder {
         self
     }
 
-    /// The daemon: `unix:PATH` or `http://HOST:PORT`. Default: the socket in the store.
+    /// The daemon: `unix:PATH`, `http://HOST:PORT`, or with the feature `tls` `https://HOST:PORT`. Default: the socket in the store.
     pub fn server(mut self, address: impl Into<String>) -> Self {
         self.server = Some(address.into());
+        self
+    }
+
+    /// What this client shows to the daemon, and whom it believes to be that daemon. Default: nothing, and whom the system believes.
+    pub fn credentials(mut self, credentials: Credentials) -> Self {
+        self.credentials = credentials;
         self
     }
 
@@ -101,7 +108,8 @@ impl ClientBuilder {
     ///
     /// # Errors
     /// [`ClientError::NoStore`] if none was given; [`ClientError::Address`] if the daemon's address is none, and
-    /// [`ClientError::Tenant`] if the tenant's name is; [`ClientError::Store`] if the store cannot be used.
+    /// [`ClientError::Tenant`] if the tenant's name is; [`ClientError::Credentials`], [`ClientError::TokenInThePlain`] and
+    /// [`ClientError::NoTls`] for what cannot be shown there; [`ClientError::Store`] if the store cannot be used.
     ///
     /// ```
     /// use gobo_client::{Client, ClientError, Constraint};
@@ -117,7 +125,7 @@ impl ClientBuilder {
     pub fn connect(self) -> Result<Client, ClientError> {
         let store = Store::open(self.store.ok_or(ClientError::NoStore)?)?;
         let address = self.server.unwrap_or_else(|| format!("unix:{}", store.socket_path().display()));
-        let connection = Connection::new(address, self.limits, self.tenant, self.timeout)?;
+        let connection = Connection::new(address, self.credentials, self.limits, self.tenant, self.timeout)?;
         let open_indices = self.open_indices.unwrap_or(OPEN_INDICES);
         let max_file_bytes = self.max_file_bytes.unwrap_or(MAX_FILE_BYTES);
         Ok(Client::new(store, connection, open_indices, max_file_bytes))

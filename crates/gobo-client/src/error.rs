@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::io;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use gobo_proto::{ConvertError, ERROR_DOMAIN, UNKNOWN_VOCABULARY};
@@ -42,9 +43,33 @@ pub enum ClientError {
     #[error("a client needs a store on this host, and none was given")]
     NoStore,
     /// An address that is none.
-    #[error("{address:?} is no address of a daemon: expected unix:PATH or http://HOST:PORT")]
+    #[error(
+        "{address:?} is no address of a daemon: expected unix:PATH, http://HOST:PORT or https://HOST:PORT"
+    )]
     Address {
         /// The text that was given.
+        address: String,
+    },
+    /// A file of what is shown to the daemon, or asked of it, cannot be used.
+    #[error("{}: {why}", path.display())]
+    Credentials {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
+    /// A token would travel where others can read it.
+    #[error("a token must not travel to {address} in the plain; use https://, or the daemon of this host")]
+    TokenInThePlain {
+        /// Where to.
+        address: String,
+    },
+    /// This program was built without TLS.
+    #[error(
+        "{address} needs TLS, which this program was built without; hint: a daemon on this host may have it (`gobo serve --upstream`)"
+    )]
+    NoTls {
+        /// The address.
         address: String,
     },
     /// A tenant's name that is none.
@@ -133,7 +158,12 @@ impl ClientError {
         match self {
             Self::Verdict(verdict) => verdict.kind(),
             Self::Store(source) => source.kind(),
-            Self::NoStore | Self::Address { .. } | Self::Tenant { .. } => ErrorKind::Invalid,
+            Self::NoStore
+            | Self::Address { .. }
+            | Self::Credentials { .. }
+            | Self::TokenInThePlain { .. }
+            | Self::Tenant { .. } => ErrorKind::Invalid,
+            Self::NoTls { .. } => ErrorKind::Unsupported,
             Self::Unreachable { .. } | Self::Thread(_) => ErrorKind::Busy,
             Self::Daemon { kind, .. } => *kind,
             Self::Timeout { .. } => ErrorKind::Deadline,
@@ -236,6 +266,7 @@ fn kind_of(code: Code) -> ErrorKind {
         Code::ResourceExhausted | Code::Unavailable | Code::Aborted => ErrorKind::Busy,
         Code::DeadlineExceeded => ErrorKind::Deadline,
         Code::Cancelled => ErrorKind::Cancelled,
+        Code::PermissionDenied | Code::Unauthenticated => ErrorKind::Denied,
         _ => ErrorKind::Internal,
     }
 }

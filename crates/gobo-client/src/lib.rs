@@ -46,7 +46,7 @@ pub use blocking::BlockingClient;
 pub use builder::ClientBuilder;
 pub use calls::{Batch, BatchItem, ForwardedRequest, Forwarder, VocabularyImport};
 pub use client::Client;
-pub use daemon::OneFrame;
+pub use daemon::{Credentials, OneFrame};
 pub use error::ClientError;
 pub use gobo_artifact::{BatchError, Fill, Index, IndexClass, Matcher, MatcherError, Vocabulary, fill_batch};
 pub use gobo_store::{NamedVocabulary, Store, StoreError};

@@ -20,6 +20,7 @@ fn word(kind: ErrorKind) -> &'static str {
         ErrorKind::Busy => "busy",
         ErrorKind::Deadline => "deadline",
         ErrorKind::Cancelled => "cancelled",
+        ErrorKind::Denied => "denied",
         _ => "internal",
     }
 }

@@ -4,6 +4,36 @@ use std::path::PathBuf;
 
 use gobo_types::ErrorKind;
 
+/// What is wrong with a file of a daemon's certificates, or of who may do what.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FileError {
+    /// It cannot be read.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
+    /// It is too long to be what it should be.
+    #[error("{} is longer than {limit} bytes", path.display())]
+    TooLong {
+        /// The file.
+        path: PathBuf,
+        /// The most that is read.
+        limit: u64,
+    },
+    /// It is not what it should be.
+    #[error("{}: {why}", path.display())]
+    Content {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and where.
+        why: String,
+    },
+}
+
 /// Why a daemon cannot serve.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -74,6 +104,30 @@ pub enum ServeError {
         /// The error of the system.
         source: io::Error,
     },
+    /// Whoever is on the network would read and change what callers and the daemon say.
+    #[error(
+        "{address} can be reached from other hosts, and there is no encryption; hint: give a certificate (--tls-cert, --tls-key), or \
+         --insecure where the network itself is trusted"
+    )]
+    Insecure {
+        /// The address.
+        address: SocketAddr,
+    },
+    /// Whoever is on the network would read the counts.
+    #[error(
+        "operators' address {address} can be reached from other hosts; hint: give a certificate (--tls-cert, --tls-key), or \
+         --admin-open where anybody may read counts and times"
+    )]
+    AdminInsecure {
+        /// The address.
+        address: SocketAddr,
+    },
+    /// The certificates cannot be used.
+    #[error("cannot use the TLS files")]
+    Tls(#[source] FileError),
+    /// The file of who may do what cannot be used.
+    #[error("cannot use the file of --access")]
+    Access(#[source] FileError),
     /// The transport failed.
     #[error("the transport failed")]
     Transport(#[from] tonic::transport::Error),
@@ -86,9 +140,14 @@ impl ServeError {
     /// The kind of error.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::Nowhere | Self::NoSocket { .. } | Self::LongPath { .. } | Self::SocketGroup { .. } => {
-                ErrorKind::Invalid
-            }
+            Self::Nowhere
+            | Self::NoSocket { .. }
+            | Self::LongPath { .. }
+            | Self::SocketGroup { .. }
+            | Self::Insecure { .. }
+            | Self::AdminInsecure { .. }
+            | Self::Tls(_)
+            | Self::Access(_) => ErrorKind::Invalid,
             Self::Taken { .. } => ErrorKind::Busy,
             Self::Unix { source, .. } | Self::Tcp { source, .. } | Self::Admin { source, .. } => {
                 match source.kind() {

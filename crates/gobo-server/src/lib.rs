@@ -6,11 +6,13 @@
 //! than [`MAX_MESSAGE_BYTES`](gobo_proto::MAX_MESSAGE_BYTES) are refused; files travel as chunks of at most
 //! [`CHUNK_BYTES`](gobo_proto::CHUNK_BYTES).
 //!
-//! The floors, each of which uses only those before it: `transport` (sockets and connections), `admission` (which calls are let
+//! The floors, each of which uses only those before it: `watched` (values of files that change), `transport` (sockets and connections), `tls`
+//! (certificates and handshakes), `access` (who may do what), `admission` (which calls are let
 //! in, and how much they may hold), `metrics` (counts and times for Prometheus), `admin` (HTTP for operators), `service` (the methods of `gobo.v1.Gobo`).
 //! `status` turns errors into gRPC statuses.
 #![forbid(unsafe_code)]
 
+mod access;
 mod admin;
 mod admission;
 mod error;
@@ -19,8 +21,12 @@ mod metrics;
 mod server;
 mod service;
 mod status;
+mod tls;
 mod transport;
+mod watched;
 
-pub use error::ServeError;
+pub use access::{AccessEntry, AccessFile, Role, Roles, UnknownRole, access_entry};
+pub use error::{FileError, ServeError};
 pub use limits::ServeLimits;
-pub use server::{ServeConfig, Server, serve};
+pub use server::{Reload, ServeConfig, Server, serve};
+pub use tls::TlsFiles;

@@ -17,28 +17,39 @@ use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
 use tower::layer::util::{Identity, Stack};
 
-use crate::admin::{self, Readiness, router};
+use crate::access::{Access, AccessFile, AccessLayer, Policy};
+use crate::admin::{self, AdminGuard, Readiness, router};
 use crate::admission::{AdmissionLayer, Gate, Usage};
-use crate::error::ServeError;
+use crate::error::{FileError, ServeError};
 use crate::limits::ServeLimits;
-use crate::metrics;
+use crate::metrics::{self, Edge};
 use crate::service::{Front, Service};
-use crate::transport::{Incoming, SocketFile, listen_on_tcp, listen_on_unix};
+use crate::tls::{Certificates, Secured, TlsFiles};
+use crate::transport::{InThePlain, Incoming, SocketFile, listen_on_tcp, listen_on_unix};
+use crate::watched::Watched;
 
 /// The addresses and limits of a daemon.
 #[derive(Debug, Clone)]
 pub struct ServeConfig {
     /// The Unix socket. `None`: none.
     pub unix: Option<PathBuf>,
-    /// The TCP addresses; port 0 takes a free one. Empty, the default: none. There is no authentication: every client that
-    /// reaches a port may compile, and import vocabularies. Of several addresses, which a name may stand for, those that this
+    /// The TCP addresses; port 0 takes a free one. Empty, the default: none. Of several addresses, which a name may stand for, those that this
     /// host lacks are passed over while one is left.
     pub tcp: Vec<SocketAddr>,
+    /// The certificates with which TCP is encrypted. `None`, the default: it is not, and only addresses of this very host are taken.
+    pub tls: Option<TlsFiles>,
+    /// Listen in the plain on addresses that other hosts reach, too. Default: no.
+    pub insecure: bool,
+    /// Who may do what. `None`, the default: the user of this process and root everything over the Unix socket, others resolve and read.
+    pub access: Option<AccessFile>,
     /// The group that may connect to the Unix socket beside its owner. Default: that of this process.
     pub socket_group: Option<u32>,
     /// The operators' addresses, as those of `tcp`: HTTP with `/metrics` in the text format of Prometheus, `/healthz` and `/readyz`. Empty, the
-    /// default: none. They have counts and times, and no text of any constraint. At most one server of a process has one.
+    /// default: none. They have counts and times, and no text of any constraint. At most one server of a process has one. On addresses that
+    /// other hosts reach they are encrypted with `tls`, ask for no client certificate, and `/metrics` is for the role [`Role::Read`](crate::Role).
     pub admin: Vec<SocketAddr>,
+    /// Serve operators in the plain and without credentials on such addresses, too. Default: no.
+    pub admin_open: bool,
     /// Limits of all callers together.
     pub limits: ServeLimits,
     /// Becomes true once this host has what it is to have before anybody asks: the service `gobo.v1.Gobo.warm` of the health protocol
@@ -57,8 +68,12 @@ impl ServeConfig {
         Self {
             unix: Some(engine.store().socket_path()),
             tcp: Vec::new(),
+            tls: None,
+            insecure: false,
+            access: None,
             socket_group: None,
             admin: Vec::new(),
+            admin_open: false,
             limits: ServeLimits::default(),
             warm: None,
             drain_pause: Duration::ZERO,
@@ -72,6 +87,9 @@ impl ServeConfig {
 pub struct Server {
     engine: Arc<Engine>,
     usage: Usage,
+    access: Arc<Access>,
+    certificates: Option<Arc<Watched<Certificates>>>,
+    reload: Reload,
     warm: Option<watch::Receiver<bool>>,
     stopping: watch::Sender<bool>,
     drain_pause: Duration,
@@ -79,6 +97,7 @@ pub struct Server {
     unix: Option<(UnixListener, SocketFile)>,
     tcp: Vec<(TcpListener, SocketAddr)>,
     admin: Vec<SocketAddr>,
+    is_admin_open: bool,
 }
 
 impl Server {
@@ -87,9 +106,15 @@ impl Server {
     /// # Errors
     /// [`ServeError::Nowhere`] without any; [`ServeError::Taken`] if a living daemon has the Unix socket (a dead one's
     /// is replaced), [`ServeError::NoSocket`] if the path is something else, [`ServeError::LongPath`] if it is too long for a
-    /// socket; [`ServeError::Unix`], [`ServeError::SocketGroup`], [`ServeError::Tcp`] and [`ServeError::Admin`] for what the system refuses;
-    /// [`ServeError::Recorder`].
+    /// socket; [`ServeError::Insecure`] and [`ServeError::AdminInsecure`] for what other hosts would reach in the plain; [`ServeError::Tls`] and
+    /// [`ServeError::Access`] for files that are not what they should be; [`ServeError::Unix`], [`ServeError::SocketGroup`],
+    /// [`ServeError::Tcp`] and [`ServeError::Admin`] for what the system refuses; [`ServeError::Recorder`].
     pub async fn bind(engine: Arc<Engine>, config: &ServeConfig) -> Result<Self, ServeError> {
+        let certificates = config.tls.as_ref().map(TlsFiles::open).transpose().map_err(ServeError::Tls)?;
+        let policy = config.access.as_ref().map(AccessFile::open).transpose().map_err(ServeError::Access)?;
+        check_reach(config)?;
+        let reload = Reload { certificates: certificates.clone(), policy: policy.clone() };
+        let access = Access::new(policy.clone());
         let unix = match &config.unix {
             Some(path) => Some(listen_on_unix(path, config.socket_group).await?),
             None => None,
@@ -104,13 +129,38 @@ impl Server {
         let listeners = admin::listen(&config.admin)?;
         let admin = listeners.iter().map(|(_, address)| *address).collect();
         if !listeners.is_empty() {
-            let routes = router(metrics::record(&engine, usage.clone())?, readiness);
-            for (listener, _) in listeners {
-                tokio::spawn(admin::serve(listener, routes.clone()));
+            let edge = Edge { access: Arc::clone(&access), certificates: certificates.clone(), policy };
+            let routes = router(metrics::record(&engine, usage.clone(), edge)?, readiness);
+            for (listener, address) in listeners {
+                let guard = certificates.clone().filter(|_| is_guarded(config, address));
+                let guard =
+                    guard.map(|certificates| AdminGuard { access: Arc::clone(&access), certificates });
+                tokio::spawn(admin::serve(listener, routes.clone(), guard));
             }
         }
+        reload.keep();
         let ServeConfig { drain_pause, drain, .. } = *config;
-        Ok(Self { engine, usage, warm: config.warm.clone(), stopping, drain_pause, drain, unix, tcp, admin })
+        let warm = config.warm.clone();
+        Ok(Self {
+            engine,
+            usage,
+            access,
+            certificates,
+            reload,
+            warm,
+            stopping,
+            drain_pause,
+            drain,
+            unix,
+            tcp,
+            admin,
+            is_admin_open: config.admin_open,
+        })
+    }
+
+    /// What reads the files of certificates and access anew, at once: it happens by itself within seconds.
+    pub fn reload(&self) -> Reload {
+        self.reload.clone()
     }
 
     /// The Unix socket.
@@ -126,6 +176,11 @@ impl Server {
     /// The operators' addresses, with the ports that were taken.
     pub fn admin_addresses(&self) -> &[SocketAddr] {
         &self.admin
+    }
+
+    /// Whether operators speak TLS there.
+    pub fn is_admin_encrypted(&self, address: SocketAddr) -> bool {
+        self.certificates.is_some() && is_reached(address) && !self.is_admin_open
     }
 
     /// Answers calls until `shutdown` ends; then it says that it stops, pauses, takes no more connections, lets calls under way end until the drain
@@ -156,7 +211,7 @@ impl Server {
                 .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
         };
         let (reflection, reflection_v1alpha) = (reflection().build_v1()?, reflection().build_v1alpha()?);
-        let Usage { gate, unix, tcp } = self.usage.clone();
+        let Usage { gate, unix, tcp, handshakes } = self.usage.clone();
         let gobo = Front::new(Service::new(Arc::clone(&self.engine), self.usage), Arc::clone(&gate));
         let routes = Routes::new(gobo).add_service(health).add_service(reflection);
         let routes = routes.add_service(reflection_v1alpha).prepare();
@@ -166,15 +221,28 @@ impl Server {
         // The file is removed after serving has ended: until then a second daemon must find a living socket.
         let mut socket_file = None;
         if let Some((listener, file)) = self.unix {
-            let serving = transport(&gate).add_routes(routes.clone());
-            let incoming = Incoming::new(listener, unix);
+            let serving = transport(&self.access, &gate).add_routes(routes.clone());
+            let incoming = InThePlain(Incoming::new(listener, unix));
             listeners.spawn(serving.serve_with_incoming_shutdown(incoming, stopped(stopping.clone())));
             socket_file = Some(file);
         }
         for (listener, _) in self.tcp {
-            let serving = transport(&gate).add_routes(routes.clone());
-            let incoming = Incoming::new(listener, Arc::clone(&tcp));
-            listeners.spawn(serving.serve_with_incoming_shutdown(incoming, stopped(stopping.clone())));
+            let ServeLimits { age, age_grace, .. } = *gate.limits();
+            let serving = transport(&self.access, &gate).max_connection_age(age);
+            let serving = serving.max_connection_age_grace(age_grace).add_routes(routes.clone());
+            let (incoming, stopped) = (Incoming::new(listener, Arc::clone(&tcp)), stopped(stopping.clone()));
+            match &self.certificates {
+                None => listeners.spawn(serving.serve_with_incoming_shutdown(InThePlain(incoming), stopped)),
+                Some(certificates) => {
+                    let secured = Secured::new(
+                        incoming,
+                        Arc::clone(certificates),
+                        *gate.limits(),
+                        Arc::clone(&handshakes),
+                    );
+                    listeners.spawn(serving.serve_with_incoming_shutdown(secured, stopped))
+                }
+            };
         }
 
         let pause = if listeners.len() > usize::from(socket_file.is_some()) {
@@ -214,6 +282,57 @@ impl Server {
     }
 }
 
+/// Reads the files of a server anew.
+#[derive(Debug, Clone)]
+pub struct Reload {
+    certificates: Option<Arc<Watched<Certificates>>>,
+    policy: Option<Arc<Watched<Policy>>>,
+}
+
+impl Reload {
+    /// Reads the files that there are, and takes over what has changed. It waits for the disk.
+    ///
+    /// # Errors
+    /// One for each kind of files that cannot be used: those from before stay.
+    pub fn now(&self) -> Vec<FileError> {
+        let certificates = self.certificates.as_ref().map(|watched| watched.look());
+        let policy = self.policy.as_ref().map(|watched| watched.look());
+        [certificates, policy].into_iter().flatten().filter_map(Result::err).collect()
+    }
+
+    fn keep(&self) {
+        if let Some(certificates) = &self.certificates {
+            certificates.keep();
+        }
+        if let Some(policy) = &self.policy {
+            policy.keep();
+        }
+    }
+}
+
+/// Refuses addresses that other hosts reach in the plain, where nobody has said that this is wanted.
+fn check_reach(config: &ServeConfig) -> Result<(), ServeError> {
+    if config.tls.is_some() {
+        return Ok(());
+    }
+    let reached = |addresses: &[SocketAddr]| addresses.iter().copied().find(|address| is_reached(*address));
+    match (reached(&config.tcp), reached(&config.admin)) {
+        (Some(address), _) if !config.insecure => Err(ServeError::Insecure { address }),
+        (_, Some(address)) if !config.admin_open => Err(ServeError::AdminInsecure { address }),
+        _ => Ok(()),
+    }
+}
+
+/// Whether other hosts reach an address.
+fn is_reached(address: SocketAddr) -> bool {
+    !address.ip().to_canonical().is_loopback()
+}
+
+/// Whether operators need credentials there.
+fn is_guarded(config: &ServeConfig, address: SocketAddr) -> bool {
+    is_reached(address) && !config.admin_open
+}
+
 /// As [`Server::bind`] and [`Server::run`] in one.
 ///
 /// # Errors
@@ -226,14 +345,19 @@ pub async fn serve(
     Server::bind(engine, config).await?.run(shutdown).await
 }
 
-/// Most bytes of the metadata of one call. A tenant's name, a deadline and the additions of a proxy are a few hundred.
-const MAX_METADATA_BYTES: u32 = 8 << 10;
+/// Most bytes of the metadata of one call. A tenant's name, a deadline and the additions of a proxy are a few hundred; tokens may be signed ones of
+/// some thousand.
+const MAX_METADATA_BYTES: u32 = 16 << 10;
 
 /// The transport of every listener.
-fn transport(gate: &Arc<Gate>) -> Transport<Stack<AdmissionLayer, Identity>> {
+fn transport(
+    access: &Arc<Access>,
+    gate: &Arc<Gate>,
+) -> Transport<Stack<AdmissionLayer, Stack<AccessLayer, Identity>>> {
     Transport::builder()
         .max_concurrent_streams(gate.limits().streams)
         .http2_max_header_list_size(MAX_METADATA_BYTES)
+        .layer(AccessLayer(Arc::clone(access)))
         .layer(AdmissionLayer(Arc::clone(gate)))
         // Finds clients that vanished; their compiles are cancelled.
         .http2_keepalive_interval(Some(Duration::from_secs(20)))

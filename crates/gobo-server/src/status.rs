@@ -10,6 +10,7 @@
 //! | `Busy` | `RESOURCE_EXHAUSTED` with `RetryInfo` |
 //! | `Deadline` | `DEADLINE_EXCEEDED` |
 //! | `Cancelled` | `CANCELLED` |
+//! | `Denied` | `PERMISSION_DENIED`; `UNAUTHENTICATED` where nobody knows the caller |
 //! | `Internal` | `INTERNAL` |
 //!
 //! Where one field of a request is at fault, a `BadRequest` names it. A daemon that is closing answers `UNAVAILABLE` whatever the kind.
@@ -40,6 +41,7 @@ fn code(kind: ErrorKind) -> Code {
         ErrorKind::Busy => Code::ResourceExhausted,
         ErrorKind::Deadline => Code::DeadlineExceeded,
         ErrorKind::Cancelled => Code::Cancelled,
+        ErrorKind::Denied => Code::PermissionDenied,
         // A kind without a code is a bug here.
         _ => Code::Internal,
     }
@@ -84,6 +86,16 @@ pub(crate) fn within(part: &str, status: &Status) -> Status {
     }
     details.set_bad_request(violations);
     Status::with_error_details(status.code(), message, details)
+}
+
+/// The caller is known, and may not do this.
+pub(crate) fn denied(message: impl Into<String>) -> Status {
+    of_kind(ErrorKind::Denied, message)
+}
+
+/// Nobody knows the caller.
+pub(crate) fn unauthenticated(message: impl Into<String>) -> Status {
+    Status::unauthenticated(clipped(message))
 }
 
 /// The daemon is shutting down: the one answer that does not depend on the request.
@@ -165,6 +177,7 @@ mod tests {
             (ErrorKind::Busy, Code::ResourceExhausted),
             (ErrorKind::Deadline, Code::DeadlineExceeded),
             (ErrorKind::Cancelled, Code::Cancelled),
+            (ErrorKind::Denied, Code::PermissionDenied),
             (ErrorKind::Internal, Code::Internal),
         ] {
             let status = of_kind(kind, "why");

@@ -24,6 +24,8 @@ pub enum ErrorKind {
     Deadline,
     /// The caller went away.
     Cancelled,
+    /// The caller may not do this.
+    Denied,
     /// A bug of gobo.
     Internal,
 }

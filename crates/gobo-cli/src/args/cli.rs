@@ -1,6 +1,7 @@
 use clap::{Parser, Subcommand};
 use gobo_cli::options::Global;
 
+use super::access::AccessCommand;
 use super::constraint::{CheckArgs, CompileArgs, DiffArgs, ExplainArgs, MaskArgs, SampleArgs};
 use super::daemon::{GetArgs, PrewarmArgs, PullArgs, RemoteCommand, ServeArgs};
 use super::grammar::GrammarCommand;
@@ -76,6 +77,9 @@ pub(crate) enum Command {
     /// Maintain the catalog
     #[command(subcommand)]
     Catalog(CatalogCommand),
+    /// Make tokens for callers of a daemon, and look at the file of who may do what
+    #[command(subcommand)]
+    Access(AccessCommand),
     /// See the whole system work on a temporary store
     Demo,
     /// Write a shell's completions to stdout

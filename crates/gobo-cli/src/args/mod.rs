@@ -1,5 +1,6 @@
 //! The command line of `gobo`: its commands with their arguments, as clap reads them. Their comments are help texts.
 
+mod access;
 mod cli;
 mod constraint;
 mod daemon;
@@ -12,6 +13,7 @@ mod store;
 mod tokenizer;
 mod uses;
 
+pub(crate) use self::access::{AccessCheckArgs, AccessCommand, TokenArgs};
 pub(crate) use self::cli::{Cli, Command};
 pub(crate) use self::constraint::{
     CheckArgs, CompileArgs, DiffArgs, ExplainArgs, MaskArgs, SampleArgs, TargetArgs,

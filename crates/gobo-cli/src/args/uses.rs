@@ -4,7 +4,11 @@
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 
-use self::GlobalOption::{Json, MaxBytes, MaxStates, MaxSteps, Server, Store, StoreWriters, Threads};
+use self::GlobalOption::{
+    Ca, ClientCert, ClientKey, Json, MaxBytes, MaxStates, MaxSteps, Server, ServerName, Store, StoreWriters,
+    Threads, TokenFile,
+};
+use super::access::AccessCommand;
 use super::cli::{Cli, Command};
 use super::constraint::TargetArgs;
 use super::grammar::{GrammarCommand, LintArgs};
@@ -16,6 +20,11 @@ pub(crate) enum GlobalOption {
     Store,
     StoreWriters,
     Server,
+    Ca,
+    ClientCert,
+    ClientKey,
+    ServerName,
+    TokenFile,
     Threads,
     MaxStates,
     MaxSteps,
@@ -24,7 +33,29 @@ pub(crate) enum GlobalOption {
 }
 
 impl GlobalOption {
-    const ALL: [Self; 8] = [Store, StoreWriters, Server, Threads, MaxStates, MaxSteps, MaxBytes, Json];
+    const ALL: [Self; 13] = [
+        Store,
+        StoreWriters,
+        Server,
+        Ca,
+        ClientCert,
+        ClientKey,
+        ServerName,
+        TokenFile,
+        Threads,
+        MaxStates,
+        MaxSteps,
+        MaxBytes,
+        Json,
+    ];
+
+    /// The option with which it is used or not: what a daemon is shown, as the daemon.
+    fn used_with(self) -> Self {
+        match self {
+            Ca | ClientCert | ClientKey | ServerName | TokenFile => Server,
+            itself => itself,
+        }
+    }
 
     /// Its name among the arguments that clap reads.
     fn id(self) -> &'static str {
@@ -32,6 +63,11 @@ impl GlobalOption {
             Store => "store",
             StoreWriters => "store_writers",
             Server => "server",
+            Ca => "ca",
+            ClientCert => "client_cert",
+            ClientKey => "client_key",
+            ServerName => "server_name",
+            TokenFile => "token_file",
             Threads => "threads",
             MaxStates => "max_states",
             MaxSteps => "max_steps",
@@ -42,13 +78,14 @@ impl GlobalOption {
 
     /// Why a command has no use for it, where nothing particular is to be said.
     fn usual_reason(self) -> &'static str {
-        match self {
+        match self.used_with() {
             Store => "it reads no store",
             StoreWriters => "it owns no store",
             Server => "it works in this process",
             Threads => "it is done by one thread",
             MaxStates | MaxSteps | MaxBytes => "it compiles nothing",
             Json => "its output is no data",
+            shown => unreachable!("{shown:?} is used with another"),
         }
     }
 }
@@ -182,7 +219,11 @@ fn uses(cli: &Cli) -> Uses {
             (MaxSteps, "its library needs no other budget"),
             (MaxBytes, "its library needs no other budget"),
         ]),
-        Command::Completions(_) | Command::Man(_) | Command::Worker => Uses::of(&[]),
+        Command::Access(AccessCommand::Check(_)) => Uses::of(&[Json]),
+        Command::Access(AccessCommand::Token(_))
+        | Command::Completions(_)
+        | Command::Man(_)
+        | Command::Worker => Uses::of(&[]),
     }
 }
 
@@ -197,10 +238,14 @@ pub(crate) fn refuse_unused(cli: &Cli, matches: &ArgMatches) -> Result<(), Unuse
     let Uses { options, reasons } = uses(cli);
     let is_given =
         |option: &GlobalOption| innermost.value_source(option.id()) == Some(ValueSource::CommandLine);
-    match GlobalOption::ALL.into_iter().find(|option| !options.contains(option) && is_given(option)) {
+    match GlobalOption::ALL
+        .into_iter()
+        .find(|option| !options.contains(&option.used_with()) && is_given(option))
+    {
         None => Ok(()),
         Some(option) => {
-            let particular = reasons.iter().find(|(about, _)| *about == option).map(|(_, why)| *why);
+            let particular =
+                reasons.iter().find(|(about, _)| *about == option.used_with()).map(|(_, why)| *why);
             let why = particular.unwrap_or(option.usual_reason());
             Err(UnusedOption { command: names.join(" "), option, why })
         }
@@ -252,6 +297,11 @@ mod tests {
                 "gobo inspect f --store-writers group",
                 "`gobo inspect` does not use --store-writers: it owns no store",
             ),
+            (
+                "gobo serve --token-file x",
+                "`gobo serve` does not use --token-file: it is the daemon that others ask",
+            ),
+            ("gobo demo --ca x", "`gobo demo` does not use --ca: it starts a daemon of its own"),
             ("gobo serve --json", "`gobo serve` does not use --json: its output is no data"),
             (
                 "gobo prewarm --server s --threads 2 --tokenizer t x",

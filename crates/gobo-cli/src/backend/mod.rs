@@ -128,7 +128,8 @@ impl Backend {
         let runtime = runtime()?;
         let client = {
             let _context = runtime.enter();
-            Client::builder().store(store).server(address).limits(global.limits()).connect()?
+            let builder = Client::builder().store(store).server(address).limits(global.limits());
+            builder.credentials(global.shown.credentials()).connect()?
         };
         Ok(Some(Self::Daemon(runtime, Box::new(client))))
     }

@@ -1,5 +1,6 @@
-//! The commands, one file each, by the subject of a command: a `constraint`, the `store`, a `daemon`, a `tokenizer`, the `manual`.
+//! The commands, one file each, by the subject of a command: `access`, a `constraint`, the `store`, a `daemon`, a `tokenizer`, the `manual`.
 
+mod access;
 mod constraint;
 mod daemon;
 mod manual;
@@ -38,6 +39,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Pin(args) => pin::pin(global, &args),
         Command::Unpin(args) => pin::unpin(global, &args),
         Command::Catalog(command) => catalog::run(global, &command),
+        Command::Access(command) => access::run(global, command),
         Command::Demo => demo::run(global),
         Command::Completions(args) => manual::completions(&args),
         Command::Man(args) => manual::man(&args),

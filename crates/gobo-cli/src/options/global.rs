@@ -2,6 +2,7 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
+use gobo_client::Credentials;
 use gobo_store::Store;
 use gobo_types::CompileLimits;
 
@@ -17,6 +18,39 @@ pub enum StoreWriters {
     Group,
     /// Anybody
     Anyone,
+}
+
+/// What is shown to a daemon that is asked, and whom it is believed to be.
+#[derive(Debug, Clone, Default, Args)]
+pub struct Shown {
+    /// The authorities that the daemon's certificate may come from, in PEM [default: those of the system]
+    #[arg(long, global = true, env = "GOBO_CA", value_name = "FILE", help_heading = "Everywhere")]
+    pub ca: Option<PathBuf>,
+    /// A client certificate to show it, in PEM
+    #[arg(long, global = true, env = "GOBO_CLIENT_CERT", value_name = "FILE", help_heading = "Everywhere")]
+    pub client_cert: Option<PathBuf>,
+    /// The private key of that certificate, in PEM
+    #[arg(long, global = true, env = "GOBO_CLIENT_KEY", value_name = "FILE", help_heading = "Everywhere")]
+    pub client_key: Option<PathBuf>,
+    /// The name that the daemon's certificate has to have [default: the host of the address]
+    #[arg(long, global = true, env = "GOBO_SERVER_NAME", value_name = "NAME", help_heading = "Everywhere")]
+    pub server_name: Option<String>,
+    /// A file with a token to show it
+    #[arg(long, global = true, env = "GOBO_TOKEN_FILE", value_name = "FILE", help_heading = "Everywhere")]
+    pub token_file: Option<PathBuf>,
+}
+
+impl Shown {
+    /// The same for a client.
+    pub fn credentials(&self) -> Credentials {
+        Credentials {
+            ca: self.ca.clone(),
+            certificate: self.client_cert.clone(),
+            key: self.client_key.clone(),
+            server_name: self.server_name.clone(),
+            token_file: self.token_file.clone(),
+        }
+    }
 }
 
 /// Options of all commands. A command refuses those that it has no use for.
@@ -36,9 +70,12 @@ pub struct Global {
         help_heading = "Everywhere"
     )]
     pub store_writers: StoreWriters,
-    /// A daemon to ask: unix:PATH or http://HOST:PORT [default: the store's daemon.sock, if one listens there]
+    /// A daemon to ask: unix:PATH, https://HOST:PORT or http://HOST:PORT [default: the store's daemon.sock, if one listens there]
     #[arg(long, global = true, env = "GOBO_SERVER", value_name = "ADDR", help_heading = "Everywhere")]
     pub server: Option<String>,
+    /// What is shown to it, and whom it is believed to be.
+    #[command(flatten)]
+    pub shown: Shown,
     /// Threads [default: 1 for one compile, all cores for check, prewarm and serve]
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = "Everywhere")]
     pub threads: Option<u16>,

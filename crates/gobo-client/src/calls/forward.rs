@@ -14,7 +14,7 @@ use tokio::sync::{Mutex, Semaphore, mpsc};
 use super::batch::only_item;
 use super::import::parts;
 use crate::answer::{Checked, IndexLocation};
-use crate::daemon::{Connection, OnBehalf, announced_digest, receive};
+use crate::daemon::{Connection, Credentials, OnBehalf, announced_digest, receive};
 use crate::error::ClientError;
 use crate::local::on_thread;
 
@@ -72,22 +72,24 @@ impl ForwardedRequest<'_> {
 }
 
 impl Forwarder {
-    /// A forwarder to `unix:PATH` or `http://HOST:PORT`. Nothing is connected before the first call.
+    /// A forwarder to `unix:PATH`, `http://HOST:PORT` or `https://HOST:PORT`. Nothing is connected before the first call.
     ///
     /// # Errors
-    /// [`ClientError::Address`].
+    /// [`ClientError::Address`]; [`ClientError::Credentials`], [`ClientError::TokenInThePlain`] and [`ClientError::NoTls`] for what cannot be
+    /// shown there.
     ///
     /// ```
-    /// use gobo_client::{ClientError, Forwarder};
+    /// use gobo_client::{ClientError, Credentials, Forwarder};
     ///
-    /// let pool = Forwarder::new("http://pool.example:50051")?;
+    /// let pool = Forwarder::new("http://pool.example:50051", Credentials::default())?;
     /// assert_eq!(pool.address(), "http://pool.example:50051");
-    /// assert!(matches!(Forwarder::new("pool"), Err(ClientError::Address { .. })));
+    /// let none = Credentials::default();
+    /// assert!(matches!(Forwarder::new("pool", none), Err(ClientError::Address { .. })));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn new(address: impl Into<String>) -> Result<Self, ClientError> {
+    pub fn new(address: impl Into<String>, credentials: Credentials) -> Result<Self, ClientError> {
         Ok(Self {
-            connection: Connection::forwarding(address.into())?,
+            connection: Connection::forwarding(address.into(), credentials)?,
             sending: Mutex::default(),
             bodies: Semaphore::new(BODIES),
         })
@@ -106,7 +108,7 @@ impl Forwarder {
     ///
     /// ```
     /// use std::time::{Duration, Instant};
-    /// use gobo_client::{CompileLimits, Constraint, ForwardedRequest, Forwarder, Store};
+    /// use gobo_client::{CompileLimits, Constraint, Credentials, ForwardedRequest, Forwarder, Store};
     ///
     /// # mod doc { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/daemon.rs")); }
     /// # #[tokio::main]
@@ -114,7 +116,7 @@ impl Forwarder {
     /// # let (client, folder) = doc::client().await;
     /// # let (vocabulary, _) = client.find_vocabulary("tiny")?.expect("the daemon imported it");
     /// # let own = tempfile::tempdir()?;
-    /// let pool = Forwarder::new(client.address())?;
+    /// let pool = Forwarder::new(client.address(), Credentials::default())?;
     /// let constraint = Constraint::regex("a+b");
     /// let request = ForwardedRequest {
     ///     key: &vocabulary.index_key(&constraint),
@@ -150,7 +152,9 @@ impl Forwarder {
     /// As for [`Client::check`](crate::Client::check).
     pub async fn check(&self, request: &ForwardedRequest<'_>) -> Result<Checked, ClientError> {
         match self.check_with_vocabulary(request).await {
-            Err(error) if self.connection.repeats.allow(&error).await => self.check_with_vocabulary(request).await,
+            Err(error) if self.connection.repeats.allow(&error).await => {
+                self.check_with_vocabulary(request).await
+            }
             answer => answer,
         }
     }
@@ -174,7 +178,7 @@ impl Forwarder {
         // Nobody closes it.
         let _body = self.bodies.acquire().await;
         let message = v1::FetchIndexRequest { key: Bytes::copy_from_slice(request.key.as_bytes()) };
-        let call = Connection::request_for(message, &request.behalf());
+        let call = self.connection.request_for(message, &request.behalf());
         let reply = self.connection.stub().fetch_index(call).await;
         let stream = reply.map_err(|status| self.connection.failed(&status))?.into_inner();
         let left = request.deadline.saturating_duration_since(Instant::now());
@@ -217,7 +221,8 @@ impl Forwarder {
             constraint: Some(request.constraint.into()),
             limits: Some(request.limits.into()),
         };
-        let reply = self.connection.stub().check(Connection::request_for(message, &request.behalf())).await;
+        let reply =
+            self.connection.stub().check(self.connection.request_for(message, &request.behalf())).await;
         let checked =
             Checked::of_reply(reply.map_err(|status| self.connection.failed(&status))?.into_inner())?;
         if checked.key != *request.key {
@@ -231,13 +236,14 @@ impl Forwarder {
         if request.is_prewarm {
             let constraints = vec![request.constraint.into()];
             let message = v1::ResolveBatchRequest { vocabulary, constraints, limits, prewarm: true };
-            let call = Connection::request_for(message, &request.behalf());
+            let call = self.connection.request_for(message, &request.behalf());
             let reply = self.connection.stub().resolve_batch(call).await;
             let stream = reply.map_err(|status| self.connection.failed(&status))?.into_inner();
             return only_item(stream, self.address()).await;
         }
         let message = v1::ResolveRequest { vocabulary, constraint: Some(request.constraint.into()), limits };
-        let reply = self.connection.stub().resolve(Connection::request_for(message, &request.behalf())).await;
+        let reply =
+            self.connection.stub().resolve(self.connection.request_for(message, &request.behalf())).await;
         IndexLocation::of_reply(reply.map_err(|status| self.connection.failed(&status))?.into_inner())
     }
 
@@ -250,14 +256,14 @@ impl Forwarder {
     ) -> Result<(), ClientError> {
         let _alone = self.sending.lock().await;
         let message = v1::GetVocabularyRequest { vocabulary: Some(request.wanted()) };
-        let call = Connection::request_for(message, &request.behalf());
+        let call = self.connection.request_for(message, &request.behalf());
         if self.connection.stub().get_vocabulary(call).await.is_ok() {
             return Ok(());
         }
         // Nobody has it make masks.
         let bare = Binding { logits_width: request.vocabulary.len(), ..Binding::default() };
         let parts = parts(&format!("by-digest-{digest}"), "forwarded", request.vocabulary, &bare, false);
-        let call = Connection::request_for(tokio_stream::iter(parts), &request.behalf());
+        let call = self.connection.request_for(tokio_stream::iter(parts), &request.behalf());
         let reply = self.connection.stub().import_vocabulary(call).await;
         reply.map(drop).map_err(|status| self.connection.failed(&status))
     }

@@ -1,18 +1,21 @@
 //! The one connection of a client, and the metadata of its requests.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use gobo_proto::v1::gobo_client::GoboClient;
 use gobo_proto::{MAX_MESSAGE_BYTES, v1};
 use gobo_types::{CompileLimits, IndexKey};
 use tonic::metadata::AsciiMetadataValue;
-use tonic::transport::Endpoint;
+use tonic::transport::{Channel, Endpoint};
 use tonic::{Request, Response, Status, Streaming};
 
+use crate::daemon::credentials::{Credentials, Token};
 use crate::daemon::fetch::{Fetched, fetch};
 use crate::daemon::one_frame::OneFrame;
 use crate::daemon::repeat::Repeats;
+#[cfg(feature = "tls")]
+use crate::daemon::tls::Tls;
 use crate::error::ClientError;
 use crate::vocabulary_ref::VocabularyRef;
 
@@ -24,6 +27,9 @@ const KEY: &str = "x-gobo-key";
 
 /// The metadata key that says that a daemon has sent this call on.
 const FORWARDED: &str = "x-gobo-forwarded";
+
+/// The metadata key of what a client shows.
+const AUTHORIZATION: &str = "authorization";
 
 /// How long connecting may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -38,11 +44,12 @@ const FORWARD_KEEP_ALIVE: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(crate) struct Connection {
     address: String,
-    endpoint: Endpoint,
+    way: Way,
     channel: OnceLock<OneFrame>,
     limits: Option<CompileLimits>,
     tenant: Option<AsciiMetadataValue>,
     timeout: Option<Duration>,
+    token: Option<Arc<Token>>,
     pub(crate) repeats: Repeats,
 }
 
@@ -57,50 +64,45 @@ impl Connection {
     /// A connection that is made by its first call.
     pub(crate) fn new(
         address: String,
+        credentials: Credentials,
         limits: Option<CompileLimits>,
         tenant: Option<String>,
         timeout: Option<Duration>,
     ) -> Result<Self, ClientError> {
-        let endpoint = endpoint(&address)?.connect_timeout(CONNECT_TIMEOUT);
+        let way = Way::new(&address, &credentials, |endpoint| endpoint.connect_timeout(CONNECT_TIMEOUT))?;
         let tenant = tenant.map(|name| metadata(&name).ok_or(ClientError::Tenant { name })).transpose()?;
-        Ok(Self {
-            address,
-            endpoint,
-            channel: OnceLock::new(),
-            limits,
-            tenant,
-            timeout,
-            repeats: Repeats::default(),
-        })
+        Self { limits, tenant, timeout, ..Self::plain(address, way) }.with_token(credentials)
     }
 
     /// A connection for calls that a daemon sends on.
-    pub(crate) fn forwarding(address: String) -> Result<Self, ClientError> {
-        let endpoint = endpoint(&address)?
-            .connect_timeout(FORWARD_CONNECT_TIMEOUT)
-            .http2_keep_alive_interval(FORWARD_KEEP_ALIVE)
-            .keep_alive_timeout(FORWARD_KEEP_ALIVE);
-        Ok(Self {
-            address,
-            endpoint,
-            channel: OnceLock::new(),
-            limits: None,
-            tenant: None,
-            timeout: None,
-            repeats: Repeats::default(),
-        })
+    pub(crate) fn forwarding(address: String, credentials: Credentials) -> Result<Self, ClientError> {
+        let way = Way::new(&address, &credentials, |endpoint| {
+            endpoint
+                .connect_timeout(FORWARD_CONNECT_TIMEOUT)
+                .http2_keep_alive_interval(FORWARD_KEEP_ALIVE)
+                .keep_alive_timeout(FORWARD_KEEP_ALIVE)
+        })?;
+        Self::plain(address, way).with_token(credentials)
+    }
+
+    fn plain(address: String, way: Way) -> Self {
+        let (channel, repeats) = (OnceLock::new(), Repeats::default());
+        Self { address, way, channel, limits: None, tenant: None, timeout: None, token: None, repeats }
+    }
+
+    fn with_token(self, credentials: Credentials) -> Result<Self, ClientError> {
+        let token = credentials.token_file.map(|path| Token::open(path, &self.address)).transpose()?;
+        Ok(Self { token: token.map(Arc::new), ..self })
     }
 
     /// A connection with the same options, not made yet.
     pub(crate) fn fresh(&self) -> Self {
         Self {
-            address: self.address.clone(),
-            endpoint: self.endpoint.clone(),
-            channel: OnceLock::new(),
             limits: self.limits,
             tenant: self.tenant.clone(),
             timeout: self.timeout,
-            repeats: Repeats::default(),
+            token: self.token.clone(),
+            ..Self::plain(self.address.clone(), self.way.clone())
         }
     }
 
@@ -110,7 +112,7 @@ impl Connection {
 
     /// The generated client. To be called inside a tokio runtime, to which the connection then belongs.
     pub(crate) fn stub(&self) -> GoboClient<OneFrame> {
-        let channel = self.channel.get_or_init(|| OneFrame::new(self.endpoint.connect_lazy()));
+        let channel = self.channel.get_or_init(|| OneFrame::new(self.way.channel()));
         GoboClient::new(channel.clone())
             .max_decoding_message_size(MAX_MESSAGE_BYTES)
             .max_encoding_message_size(MAX_MESSAGE_BYTES)
@@ -120,9 +122,18 @@ impl Connection {
         self.limits.map(Into::into)
     }
 
+    /// A message with what the client shows.
+    fn bare<T>(&self, message: T) -> Request<T> {
+        let mut request = Request::new(message);
+        if let Some(token) = &self.token {
+            request.metadata_mut().insert(AUTHORIZATION, token.get());
+        }
+        request
+    }
+
     /// A message with its metadata: the tenant, and how long this client waits.
     pub(crate) fn request<T>(&self, message: T) -> Request<T> {
-        let mut request = Request::new(message);
+        let mut request = self.bare(message);
         if let Some(tenant) = &self.tenant {
             request.metadata_mut().insert(TENANT, tenant.clone());
         }
@@ -142,8 +153,8 @@ impl Connection {
     }
 
     /// A message that is sent on for somebody else.
-    pub(crate) fn request_for<T>(message: T, other: &OnBehalf<'_>) -> Request<T> {
-        let mut request = Request::new(message);
+    pub(crate) fn request_for<T>(&self, message: T, other: &OnBehalf<'_>) -> Request<T> {
+        let mut request = self.bare(message);
         insert(&mut request, KEY, &other.key.to_string());
         insert(&mut request, FORWARDED, "1");
         if !other.tenant.is_empty() {
@@ -173,16 +184,67 @@ impl Connection {
     }
 }
 
-/// An address as the transport takes it.
-fn endpoint(address: &str) -> Result<Endpoint, ClientError> {
-    let refuse = || ClientError::Address { address: address.to_owned() };
-    let is_known = ["unix:", "http://"]
-        .iter()
-        .any(|scheme| address.strip_prefix(scheme).is_some_and(|rest| !rest.is_empty()));
-    if !is_known {
-        return Err(refuse());
+/// How connections to an address are made.
+#[derive(Debug, Clone)]
+struct Way {
+    endpoint: Endpoint,
+    #[cfg(feature = "tls")]
+    tls: Option<Arc<Tls>>,
+}
+
+impl Way {
+    fn new(
+        address: &str,
+        credentials: &Credentials,
+        configured: impl FnOnce(Endpoint) -> Endpoint,
+    ) -> Result<Self, ClientError> {
+        let refuse = || ClientError::Address { address: address.to_owned() };
+        let is = |scheme| address.strip_prefix(scheme).is_some_and(|rest: &str| !rest.is_empty());
+        if is("https://") {
+            return Self::over_tls(address, credentials, configured);
+        }
+        if !is("unix:") && !is("http://") {
+            return Err(refuse());
+        }
+        let endpoint = Endpoint::from_shared(address.to_owned()).map_err(|_| refuse())?;
+        Ok(Self {
+            endpoint: configured(endpoint.tcp_nodelay(true)),
+            #[cfg(feature = "tls")]
+            tls: None,
+        })
     }
-    Ok(Endpoint::from_shared(address.to_owned()).map_err(|_| refuse())?.tcp_nodelay(true))
+
+    #[cfg(feature = "tls")]
+    fn over_tls(
+        address: &str,
+        credentials: &Credentials,
+        configured: impl FnOnce(Endpoint) -> Endpoint,
+    ) -> Result<Self, ClientError> {
+        let refuse = || ClientError::Address { address: address.to_owned() };
+        let tls = Some(Tls::open(address, credentials)?);
+        // The connector speaks TLS. The transport, which would by itself, only names the scheme in requests.
+        let origin = address.parse().map_err(|_| refuse())?;
+        let plain = address.replacen("https://", "http://", 1);
+        let endpoint = Endpoint::from_shared(plain).map_err(|_| refuse())?.origin(origin);
+        Ok(Self { endpoint: configured(endpoint), tls })
+    }
+
+    #[cfg(not(feature = "tls"))]
+    fn over_tls(
+        address: &str,
+        _: &Credentials,
+        _: impl FnOnce(Endpoint) -> Endpoint,
+    ) -> Result<Self, ClientError> {
+        Err(ClientError::NoTls { address: address.to_owned() })
+    }
+
+    fn channel(&self) -> Channel {
+        #[cfg(feature = "tls")]
+        if let Some(tls) = &self.tls {
+            return tls.channel(&self.endpoint);
+        }
+        self.endpoint.connect_lazy()
+    }
 }
 
 /// A value that is none is left out: the daemon does without.

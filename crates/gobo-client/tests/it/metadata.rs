@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use gobo_client::{Client, ClientError, CompileLimits, Constraint, ErrorKind, ForwardedRequest, Forwarder};
+use gobo_client::{
+    Client, ClientError, CompileLimits, Constraint, Credentials, ErrorKind, ForwardedRequest, Forwarder,
+};
 use http::{HeaderMap, Response};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, UnixListener};
@@ -136,7 +138,7 @@ async fn who_sends_calls_on_says_for_whom() {
     let constraint = Constraint::regex("a+b");
     let key = vocabulary.index_key(&constraint);
     let (address, calls) = over_tcp(Some(UNAVAILABLE)).await;
-    let forwarder = Forwarder::new(address).unwrap();
+    let forwarder = Forwarder::new(address, Credentials::default()).unwrap();
     let mut request = ForwardedRequest {
         key: &key,
         vocabulary: &vocabulary,

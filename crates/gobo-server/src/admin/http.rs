@@ -8,10 +8,17 @@ use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use rustls::ServerConfig;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_rustls::TlsAcceptor;
 
+use super::routes::guarded;
+use crate::access::Access;
+use crate::tls::Certificates;
 use crate::transport::{Backoff, is_of_connection};
+use crate::watched::Watched;
 
 /// Most connections at a time. More wait in the system's own queue.
 const MAX_CONNECTIONS: usize = 32;
@@ -23,8 +30,20 @@ const MAX_BUFFER_BYTES: usize = 16 << 10;
 const HEAD_TIME: Duration = Duration::from_secs(5);
 const WHOLE_TIME: Duration = Duration::from_secs(10);
 
+/// What protects an address that other hosts reach.
+#[derive(Clone)]
+pub(crate) struct AdminGuard {
+    pub(crate) access: Arc<Access>,
+    pub(crate) certificates: Arc<Watched<Certificates>>,
+}
+
 /// Answers by these routes, one request for each connection. It has no end.
-pub(crate) async fn serve(listener: TcpListener, routes: Router) {
+pub(crate) async fn serve(listener: TcpListener, routes: Router, guard: Option<AdminGuard>) {
+    let routes = match &guard {
+        Some(guard) => guarded(routes, Arc::clone(&guard.access)),
+        None => routes,
+    };
+    let certificates = guard.map(|guard| guard.certificates);
     let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let mut backoff = Backoff::default();
     // Nobody closes the semaphore.
@@ -33,7 +52,8 @@ pub(crate) async fn serve(listener: TcpListener, routes: Router) {
         match listener.accept().await {
             Ok((stream, _)) => {
                 backoff.end();
-                tokio::spawn(answer(stream, routes.clone(), place));
+                let config = certificates.as_ref().map(|watched| Arc::clone(&watched.get().open_config));
+                tokio::spawn(answer(stream, config, routes.clone(), place));
             }
             Err(error) if is_of_connection(&error) => {}
             Err(error) => backoff.begin(&error),
@@ -41,7 +61,26 @@ pub(crate) async fn serve(listener: TcpListener, routes: Router) {
     }
 }
 
-async fn answer(stream: TcpStream, routes: Router, _place: OwnedSemaphorePermit) {
+async fn answer(
+    stream: TcpStream,
+    config: Option<Arc<ServerConfig>>,
+    routes: Router,
+    _place: OwnedSemaphorePermit,
+) {
+    let whole = async {
+        match config {
+            None => answer_on(stream, routes).await,
+            Some(config) => {
+                if let Ok(stream) = TlsAcceptor::from(config).accept(stream).await {
+                    answer_on(stream, routes).await;
+                }
+            }
+        }
+    };
+    let _ = tokio::time::timeout(WHOLE_TIME, whole).await;
+}
+
+async fn answer_on(stream: impl AsyncRead + AsyncWrite + Unpin, routes: Router) {
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIME)
@@ -49,7 +88,7 @@ async fn answer(stream: TcpStream, routes: Router, _place: OwnedSemaphorePermit)
         .keep_alive(false)
         .serve_connection(TokioIo::new(stream), TowerToHyperService::new(routes));
     // A failed connection concerns its client alone.
-    let _ = tokio::time::timeout(WHOLE_TIME, connection).await;
+    let _ = connection.await;
 }
 
 #[cfg(test)]
@@ -67,7 +106,7 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let ((warm, is_warm), (stop, stopping)) = (watch::channel(false), watch::channel(false));
         let readiness = Readiness { warm: Some(is_warm), stopping };
-        tokio::spawn(serve(listener, router(|| "numbers".to_owned(), readiness)));
+        tokio::spawn(serve(listener, router(|| "numbers".to_owned(), readiness), None));
         (address, warm, stop)
     }
 

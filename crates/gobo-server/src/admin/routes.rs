@@ -3,10 +3,17 @@
 use std::sync::Arc;
 
 use axum::Router;
+use axum::extract::Request;
 use axum::http::StatusCode;
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
+use axum::middleware::{Next, from_fn};
+use axum::response::IntoResponse as _;
 use axum::routing::get;
 use tokio::sync::watch;
+use tonic::Code;
+
+use crate::access::{Access, Role};
+use crate::transport::Shown;
 
 /// Whether callers are to be sent here.
 #[derive(Debug, Clone)]
@@ -38,4 +45,28 @@ pub(crate) fn router(numbers: impl Fn() -> String + Send + Sync + 'static, readi
         .route("/healthz", get(async || "alive\n"))
         .route("/readyz", get(move || async move { readiness.now() }))
         .fallback(async || (StatusCode::NOT_FOUND, "the paths are /metrics, /healthz and /readyz\n"))
+}
+
+/// Paths that tell nothing but whether callers are to be sent here.
+const PROBES: [&str; 2] = ["/healthz", "/readyz"];
+
+/// The same routes, for callers with the role `read`; probes have no credentials.
+pub(crate) fn guarded(routes: Router, access: Arc<Access>) -> Router {
+    let guard = move |request: Request, next: Next| {
+        let access = Arc::clone(&access);
+        async move {
+            if !PROBES.contains(&request.uri().path())
+                && let Err(refused) = access.require(Role::Read, &Shown::Nothing, request.headers())
+            {
+                let code = match refused.code() {
+                    Code::Unauthenticated => StatusCode::UNAUTHORIZED,
+                    _ => StatusCode::FORBIDDEN,
+                };
+                let text = format!("{}\n", refused.message());
+                return (code, [(WWW_AUTHENTICATE, "Bearer")], text).into_response();
+            }
+            next.run(request).await
+        }
+    };
+    routes.layer(from_fn(guard))
 }

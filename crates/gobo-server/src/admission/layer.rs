@@ -9,7 +9,7 @@ use tower::{Layer, Service};
 use super::gate::Gate;
 use super::reply_body::{Held, Ongoing, ReplyBody};
 use super::request_body::RequestBody;
-use crate::transport::Activity;
+use crate::transport::{Activity, Peer};
 
 /// Puts [`Admission`] around a service.
 #[derive(Debug, Clone)]
@@ -44,7 +44,8 @@ where
     }
 
     fn call(&mut self, request: http::Request<Body>) -> Self::Future {
-        let activity = request.extensions().get::<Arc<Activity>>().cloned().unwrap_or_else(Activity::new);
+        let peer = request.extensions().get::<Arc<Peer>>();
+        let activity = peer.map_or_else(Activity::new, |peer| Arc::clone(&peer.activity));
         let permit = match self.gate.enter(activity.calls().saturating_sub(activity.unfinished())) {
             Ok(permit) => permit,
             // The body is dropped unread.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::gate::Gate;
 use crate::limits::ServeLimits;
+use crate::tls::HandshakeCounts;
 use crate::transport::Connections;
 
 /// The accounts that callers are admitted by.
@@ -15,6 +16,8 @@ pub(crate) struct Usage {
     pub(crate) unix: Arc<Connections>,
     /// Those of TCP, counted apart: a caller that fills one socket leaves the other free.
     pub(crate) tcp: Arc<Connections>,
+    /// The TLS handshakes of TCP.
+    pub(crate) handshakes: Arc<HandshakeCounts>,
 }
 
 /// The numbers of [`Usage`] at a moment.
@@ -36,11 +39,12 @@ pub(crate) struct UsageNow {
 
 impl Usage {
     pub(crate) fn new(limits: ServeLimits) -> Self {
-        Self { gate: Gate::new(limits), unix: Connections::new(limits), tcp: Connections::new(limits) }
+        let [unix, tcp] = [0; 2].map(|_| Connections::new(limits));
+        Self { gate: Gate::new(limits), unix, tcp, handshakes: Arc::default() }
     }
 
     pub(crate) fn now(&self) -> UsageNow {
-        let Self { gate, unix, tcp } = self;
+        let Self { gate, unix, tcp, .. } = self;
         UsageNow {
             connections: unix.count() + tcp.count(),
             connections_turned_away: unix.turned_away() + tcp.turned_away(),

@@ -7,8 +7,9 @@ use gobo_engine::{Engine, Stats, StoreStats};
 use metrics::{Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
+use super::edge::Edge;
 use super::gauge::set;
-use super::{remote, upstream};
+use super::{edge, remote, upstream};
 use crate::admission::{Usage, UsageNow};
 use crate::error::ServeError;
 
@@ -29,6 +30,7 @@ const BUCKETS: [f64; 22] = [
 pub(crate) fn record(
     engine: &Arc<Engine>,
     usage: Usage,
+    edge: Edge,
 ) -> Result<impl Fn() -> String + Clone + Send + Sync + 'static, ServeError> {
     let failed = ServeError::Recorder;
     let buckets = Matcher::Suffix("_seconds".into());
@@ -38,11 +40,11 @@ pub(crate) fn record(
     metrics::set_global_recorder(recorder).map_err(|error| failed(error.to_string().into()))?;
     describe();
     let page = numbers.clone();
-    tokio::spawn(keep_up(Arc::downgrade(engine), usage, numbers));
+    tokio::spawn(keep_up(Arc::downgrade(engine), usage, edge, numbers));
     Ok(move || page.render())
 }
 
-async fn keep_up(engine: Weak<Engine>, usage: Usage, numbers: PrometheusHandle) {
+async fn keep_up(engine: Weak<Engine>, usage: Usage, edge: Edge, numbers: PrometheusHandle) {
     while let Some(engine) = engine.upgrade() {
         publish(&engine.stats(), engine.panics());
         publish_store(&engine.store_stats());
@@ -53,6 +55,7 @@ async fn keep_up(engine: Weak<Engine>, usage: Usage, numbers: PrometheusHandle) 
             upstream::publish(&stats);
         }
         publish_usage(&usage.now());
+        edge::publish(&edge, &usage.handshakes);
         drop(engine);
         // Moves the samples of histograms to their buckets.
         numbers.run_upkeep();
@@ -209,6 +212,7 @@ fn publish_usage(now: &UsageNow) {
 fn describe() {
     remote::describe();
     upstream::describe();
+    edge::describe();
     for (name, what) in [
         (
             "gobo_resolves_total",

@@ -8,10 +8,8 @@ use gobo_types::{Constraint, ErrorKind, IndexKey};
 use tonic::Status;
 use tonic::metadata::MetadataMap;
 
+use crate::access::{TENANT, is_tenant};
 use crate::status;
-
-/// The metadata key of a tenant's name.
-const TENANT: &str = "x-gobo-tenant";
 
 /// The metadata key that says that another daemon has sent a call on: it is not sent on again.
 const FORWARDED: &str = "x-gobo-forwarded";
@@ -40,12 +38,10 @@ impl Caller {
     /// `INVALID_ARGUMENT` for a tenant's name that is none.
     pub(crate) fn of(metadata: &MetadataMap) -> Result<Self, Status> {
         let tenant = tenant(metadata)?;
-        let timeout = metadata.get(TIMEOUT).and_then(|timeout| parse_timeout(timeout.to_str().ok()?));
-        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let is_forwarded = metadata.contains_key(FORWARDED);
         let sent_key =
             metadata.get(KEY).filter(|_| is_forwarded).and_then(|key| key.to_str().ok()?.parse().ok());
-        Ok(Self { tenant: tenant.into(), deadline, is_forwarded, sent_key })
+        Ok(Self { tenant: tenant.into(), deadline: deadline(metadata), is_forwarded, sent_key })
     }
 
     /// Whether the daemon that has sent a call on derives the key of this one. One of another version may have another verdict, too, and
@@ -76,6 +72,12 @@ impl Caller {
     }
 }
 
+/// When a request that arrived just now is of no more use.
+pub(crate) fn deadline(metadata: &MetadataMap) -> Option<Instant> {
+    let timeout = metadata.get(TIMEOUT).and_then(|timeout| parse_timeout(timeout.to_str().ok()?))?;
+    Instant::now().checked_add(timeout)
+}
+
 /// The tenant's name that came with a request; empty without one.
 ///
 /// # Errors
@@ -90,11 +92,6 @@ pub(crate) fn tenant(metadata: &MetadataMap) -> Result<&str, Status> {
             Err(status::of_kind(kind, why))
         }
     }
-}
-
-fn is_tenant(name: &str) -> bool {
-    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
-    (1..=64).contains(&name.len()) && name.bytes().all(is_allowed)
 }
 
 /// At most eight digits and a unit. The transport enforces it too, and reads it the same way.

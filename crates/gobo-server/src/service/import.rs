@@ -16,6 +16,7 @@ use tokio::sync::{Mutex, Semaphore};
 use tokio::time::timeout;
 use tonic::{Status, Streaming};
 
+use crate::access::{Role, Roles};
 use crate::admission::Gate;
 use crate::status;
 
@@ -44,11 +45,12 @@ impl Uploads {
         Self { gate, places: Arc::new(Semaphore::new(MAX_UPLOADS)), building: Arc::default() }
     }
 
-    /// Receives a file, and has the engine import it. Once it is whole it is imported even if its caller goes away.
+    /// Receives a file from a caller with these roles, and has the engine import it. Once it is whole it is imported even if its caller goes away.
     pub(crate) async fn receive(
         &self,
         engine: &Arc<Engine>,
         mut stream: Streaming<v1::ImportVocabularyRequest>,
+        roles: Roles,
     ) -> Result<Arc<OpenVocabulary>, Status> {
         // Before anything is decoded.
         let place = Arc::clone(&self.places).try_acquire_owned().map_err(|_| {
@@ -59,6 +61,10 @@ impl Uploads {
         let Some(Part::Head(head)) = first.and_then(|first| first.part) else {
             return Err(status::missing("head"));
         };
+        if head.replace && !roles.has(Role::Admin) {
+            let why = "to give a name another meaning (head.replace) is for the role admin: others resolve by that name";
+            return Err(status::denied(why));
+        }
         let total = head.total_bytes;
         let limit = MAX_FILE_BYTES.min(self.gate.limits().request_bytes / SHARE);
         if total == 0 || total > limit {

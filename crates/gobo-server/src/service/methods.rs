@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Instant;
 
 use gobo_engine::{
     CollectRequest, Engine, EngineError, OpenVocabulary, Priority, Request as Asked, VocabularyRef,
@@ -15,14 +16,15 @@ use tokio_stream::Stream;
 use tonic::{Request, Response, Status, Streaming};
 
 use super::batch::Batch;
-use super::caller::{Caller, tenant};
-use super::fetch::{FileStream, Mapped};
+use super::caller::{Caller, deadline, tenant};
+use super::fetch::{FileStream, Mapped, Place, Places};
 use super::garbage::{self, GarbageStream};
 use super::import::Uploads;
 use super::in_place::in_place;
 use super::reply::{
     StoreName, bytes, location, path_text, remote_status, upstream_status, vocabulary_info, vocabulary_ref,
 };
+use crate::access::Roles;
 use crate::admission::{Held, Usage};
 use crate::status;
 
@@ -38,6 +40,7 @@ pub(crate) struct Service {
     pub(crate) store: StoreName,
     usage: Usage,
     uploads: Uploads,
+    fetches: Places,
 }
 
 impl Service {
@@ -45,8 +48,9 @@ impl Service {
         let root = engine.store().root();
         let store = root.canonicalize().unwrap_or_else(|_| root.to_owned());
         let uploads = Uploads::new(Arc::clone(&usage.gate));
+        let fetches = Places::new(usage.gate.limits().fetches);
         let id = engine.store().id().unwrap_or_default().into();
-        Self { store: StoreName { path: path_text(store).into(), id }, engine, usage, uploads }
+        Self { store: StoreName { path: path_text(store).into(), id }, engine, usage, uploads, fetches }
     }
 
     /// Memory for an answer of this many bytes, held until it is read.
@@ -60,9 +64,15 @@ impl Service {
     }
 
     /// A file as a stream, with one chunk at a time in memory.
-    fn send(&self, head: v1::FetchHead, file: Mapped) -> Result<Response<FileStream>, Status> {
+    fn send(
+        &self,
+        head: v1::FetchHead,
+        file: Mapped,
+        deadline: Option<Instant>,
+        place: Place,
+    ) -> Result<Response<FileStream>, Status> {
         let held = self.hold(CHUNK_BYTES)?;
-        let mut response = Response::new(FileStream::new(head, file));
+        let mut response = Response::new(FileStream::new(head, file, deadline, place));
         response.extensions_mut().insert(held);
         Ok(response)
     }
@@ -207,6 +217,7 @@ impl Gobo for Service {
         &self,
         request: Request<v1::FetchIndexRequest>,
     ) -> Result<Response<Self::FetchIndexStream>, Status> {
+        let (deadline, place) = (deadline(request.metadata()), self.fetches.take()?);
         let key = index_key("key", &request.into_inner().key)?;
         let (found, index) = self.on_engine(move |engine| engine.verified_index(&key)).await?;
         let head = v1::FetchHead {
@@ -215,13 +226,14 @@ impl Gobo for Service {
             vocabulary_digest: bytes(found.vocabulary.as_bytes()),
             ..v1::FetchHead::default()
         };
-        self.send(head, Mapped::Index(Box::new(index)))
+        self.send(head, Mapped::Index(Box::new(index)), deadline, place)
     }
 
     async fn fetch_vocabulary(
         &self,
         request: Request<v1::FetchVocabularyRequest>,
     ) -> Result<Response<Self::FetchVocabularyStream>, Status> {
+        let (deadline, place) = (deadline(request.metadata()), self.fetches.take()?);
         let wanted = vocabulary_ref(request.into_inner().vocabulary)?;
         let open = self.vocabulary(&wanted).await.map_err(|error| status::of_engine(&error))?;
         let vocabulary = Arc::clone(&open.vocabulary);
@@ -241,7 +253,7 @@ impl Gobo for Service {
             tokens: named.map_or(0, |named| named.tokens),
             special: named.map_or(0, |named| named.special),
         };
-        self.send(head, Mapped::Vocabulary(Arc::clone(&open.vocabulary)))
+        self.send(head, Mapped::Vocabulary(Arc::clone(&open.vocabulary)), deadline, place)
     }
 
     async fn get_vocabulary(
@@ -260,7 +272,8 @@ impl Gobo for Service {
     ) -> Result<Response<v1::ImportVocabularyReply>, Status> {
         // On nobody's account: the quotas of tenants are about compiles.
         tenant(request.metadata())?;
-        let open = self.uploads.receive(&self.engine, request.into_inner()).await?;
+        let roles = request.extensions().get::<Roles>().copied().unwrap_or_default();
+        let open = self.uploads.receive(&self.engine, request.into_inner(), roles).await?;
         let info = vocabulary_info(&self.engine, &open, &self.store.path);
         Ok(Response::new(v1::ImportVocabularyReply { vocabulary: Some(info) }))
     }
@@ -400,7 +413,7 @@ impl Gobo for Service {
         &self,
         _: Request<v1::RebuildCatalogRequest>,
     ) -> Result<Response<v1::RebuildCatalogReply>, Status> {
-        let begun = std::time::Instant::now();
+        let begun = Instant::now();
         let rebuilt = self.on_engine(Engine::rebuild_catalog).await?;
         Ok(Response::new(v1::RebuildCatalogReply {
             indices: rebuilt.indices,

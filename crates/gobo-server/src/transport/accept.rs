@@ -11,30 +11,38 @@ use tokio_stream::Stream;
 use super::authority::LocalAuthority;
 use super::backoff::{Backoff, is_of_connection};
 use super::connection::{Connection, Connections};
+use super::one_write::OneWrite;
+use super::peer::{Peer, Shown};
 
 /// A listening socket.
 pub(crate) trait Listener {
     type Io;
 
-    fn poll_accept(&self, context: &mut Context<'_>) -> Poll<io::Result<Self::Io>>;
+    /// A connection, and what the system says of its other end.
+    fn poll_accept(&self, context: &mut Context<'_>) -> Poll<io::Result<(Self::Io, Shown)>>;
 }
 
 impl Listener for UnixListener {
     type Io = LocalAuthority<UnixStream>;
 
-    fn poll_accept(&self, context: &mut Context<'_>) -> Poll<io::Result<Self::Io>> {
-        Self::poll_accept(self, context).map_ok(|(stream, _)| LocalAuthority::new(stream))
+    fn poll_accept(&self, context: &mut Context<'_>) -> Poll<io::Result<(Self::Io, Shown)>> {
+        let (stream, _) = ready!(Self::poll_accept(self, context))?;
+        // The user that connected, whoever uses the descriptor since.
+        let shown = stream
+            .peer_cred()
+            .map_or(Shown::Nothing, |process| Shown::Process { uid: process.uid(), gid: process.gid() });
+        Poll::Ready(Ok((LocalAuthority::new(stream), shown)))
     }
 }
 
 impl Listener for TcpListener {
     type Io = TcpStream;
 
-    fn poll_accept(&self, context: &mut Context<'_>) -> Poll<io::Result<TcpStream>> {
+    fn poll_accept(&self, context: &mut Context<'_>) -> Poll<io::Result<(TcpStream, Shown)>> {
         let (stream, _) = ready!(Self::poll_accept(self, context))?;
         // Without it each reply waits for the acknowledgement of the previous one. A failure means that the client has gone.
         let _ = stream.set_nodelay(true);
-        Poll::Ready(Ok(stream))
+        Poll::Ready(Ok((stream, Shown::Nothing)))
     }
 }
 
@@ -52,17 +60,17 @@ impl<L> Incoming<L> {
 }
 
 impl<L: Listener + Unpin> Stream for Incoming<L> {
-    type Item = io::Result<Connection<L::Io>>;
+    type Item = (Connection<L::Io>, Shown);
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = &mut *self;
         loop {
             ready!(this.backoff.poll(context));
             match ready!(this.listener.poll_accept(context)) {
-                Ok(io) => {
+                Ok((io, shown)) => {
                     this.backoff.end();
                     if let Some(connection) = this.connections.admit(io) {
-                        return Poll::Ready(Some(Ok(connection)));
+                        return Poll::Ready(Some((connection, shown)));
                     }
                 }
                 Err(error) if is_of_connection(&error) => {}
@@ -73,6 +81,21 @@ impl<L: Listener + Unpin> Stream for Incoming<L> {
                 }
             }
         }
+    }
+}
+
+/// The same, for the transport: what arrives is what is read.
+pub(crate) struct InThePlain<L>(pub(crate) Incoming<L>);
+
+impl<L: Listener + Unpin> Stream for InThePlain<L> {
+    type Item = io::Result<OneWrite<Connection<L::Io>>>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let accepted = ready!(Pin::new(&mut self.0).poll_next(context));
+        Poll::Ready(accepted.map(|(io, shown)| {
+            let peer = Arc::new(Peer { activity: Arc::clone(io.activity()), shown });
+            Ok(OneWrite { io, peer })
+        }))
     }
 }
 
@@ -92,10 +115,10 @@ mod tests {
     impl Listener for Refusing {
         type Io = UnixStream;
 
-        fn poll_accept(&self, _: &mut Context<'_>) -> Poll<io::Result<UnixStream>> {
+        fn poll_accept(&self, _: &mut Context<'_>) -> Poll<io::Result<(UnixStream, Shown)>> {
             self.0.set(self.0.get() - 1);
             Poll::Ready(match self.0.get() {
-                0 => Ok(UnixStream::pair().unwrap().0),
+                0 => Ok((UnixStream::pair().unwrap().0, Shown::Nothing)),
                 1 => Err(io::ErrorKind::ConnectionAborted.into()),
                 _ => Err(io::Error::from_raw_os_error(24)),
             })
@@ -107,7 +130,7 @@ mod tests {
         let connections = Connections::new(ServeLimits::default());
         let mut incoming = Incoming::new(Refusing(Cell::new(12)), connections);
         let begun = Instant::now();
-        assert!(incoming.next().await.unwrap().is_ok());
+        assert!(incoming.next().await.is_some());
         // 10, 20, … 640 ms and then a second each.
         let expected: u64 = (0..7).map(|nth| 10 << nth).sum::<u64>() + 3000;
         let waited = begun.elapsed().as_millis();

@@ -1,13 +1,15 @@
 //! The activity of a connection: which calls it has, and for how long its client has been inactive.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// The calls of one connection, by which it is decided whether the connection may stay open.
 #[derive(Debug)]
 pub(crate) struct Activity {
     opened: Instant,
+    /// Whether there was any.
+    has_begun: AtomicBool,
     /// Calls under way.
     calls: AtomicU32,
     /// Those whose requests are not whole.
@@ -34,7 +36,14 @@ pub(crate) enum Inactivity {
 impl Activity {
     pub(crate) fn new() -> Arc<Self> {
         let [calls, unfinished, unread] = [0; 3].map(AtomicU32::new);
-        Arc::new(Self { opened: Instant::now(), calls, unfinished, unread, moved: AtomicU64::new(0) })
+        Arc::new(Self {
+            opened: Instant::now(),
+            has_begun: AtomicBool::new(false),
+            calls,
+            unfinished,
+            unread,
+            moved: AtomicU64::new(0),
+        })
     }
 
     /// Calls under way.
@@ -47,7 +56,13 @@ impl Activity {
         self.unfinished.load(Ordering::Relaxed)
     }
 
+    /// Whether there was any call yet.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.has_begun.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn begin(&self) {
+        self.has_begun.store(true, Ordering::Relaxed);
         self.moves();
         self.calls.fetch_add(1, Ordering::Relaxed);
     }

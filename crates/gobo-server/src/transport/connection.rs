@@ -13,14 +13,9 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, Sleep};
-use tonic::transport::server::Connected;
 
 use super::activity::{Activity, Inactivity};
-use super::one_write::OneWrite;
 use crate::limits::ServeLimits;
-
-/// Bytes that a client of HTTP/2 sends first: the preface of 24 bytes, and the head of a SETTINGS frame (RFC 9113, section 3.4).
-const HANDSHAKE_BYTES: usize = 24 + 9;
 
 /// The connections of one socket.
 #[derive(Debug)]
@@ -85,12 +80,11 @@ impl Connections {
         open.by_number.insert(number, Handle { activity: Arc::clone(&activity), _close: close });
         drop(open);
         Some(Connection {
-            io: OneWrite(io),
+            io,
             number,
             connections: Arc::clone(self),
             activity,
-            read: 0,
-            timer: Box::pin(tokio::time::sleep(self.limits.handshake)),
+            timer: Box::pin(tokio::time::sleep(self.limits.first_call)),
             closing: Some(closing),
         })
     }
@@ -120,12 +114,10 @@ impl Connections {
 /// A connection that reports the end of its stream once it is to be closed: its calls end as if the client had gone.
 #[derive(Debug)]
 pub(crate) struct Connection<T> {
-    io: OneWrite<T>,
+    io: T,
     number: u64,
     connections: Arc<Connections>,
     activity: Arc<Activity>,
-    /// Bytes received; exact up to [`HANDSHAKE_BYTES`].
-    read: usize,
     /// When to check its inactivity again.
     timer: Pin<Box<Sleep>>,
     /// `None` once it is to be closed.
@@ -133,6 +125,11 @@ pub(crate) struct Connection<T> {
 }
 
 impl<T> Connection<T> {
+    /// Its calls.
+    pub(crate) fn activity(&self) -> &Arc<Activity> {
+        &self.activity
+    }
+
     /// Whether it is to be closed. If not, its task is woken for the next check.
     fn is_over(&mut self, context: &mut Context<'_>) -> bool {
         let Some(closing) = &mut self.closing else { return true };
@@ -154,7 +151,7 @@ impl<T> Connection<T> {
     /// Time until the next check; `None`: it is to be closed now.
     fn patience(&self) -> Option<Duration> {
         let ServeLimits { unread, idle, .. } = self.connections.limits;
-        if self.read < HANDSHAKE_BYTES {
+        if !self.activity.has_begun() {
             return None;
         }
         let left = match self.activity.inactivity() {
@@ -181,9 +178,7 @@ impl<T: AsyncRead + Unpin> AsyncRead for Connection<T> {
         into: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         if self.closing.is_some() {
-            let before = into.filled().len();
             if let Poll::Ready(read) = Pin::new(&mut self.io).poll_read(context, into) {
-                self.read = self.read.saturating_add(into.filled().len() - before);
                 return Poll::Ready(read);
             }
             if !self.is_over(context) {
@@ -218,14 +213,6 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Connection<T> {
     }
 }
 
-impl<T: Connected> Connected for Connection<T> {
-    type ConnectInfo = Arc<Activity>;
-
-    fn connect_info(&self) -> Self::ConnectInfo {
-        Arc::clone(&self.activity)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -245,9 +232,9 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_client_that_does_not_speak_is_not_waited_for() {
+    async fn a_client_that_does_not_call_is_not_waited_for() {
         let connections = Connections::new(limits());
-        for sent in [0, 10, HANDSHAKE_BYTES - 1] {
+        for sent in [0, 10, 1000] {
             let (ours, mut theirs) = UnixStream::pair().unwrap();
             let mut connection = connections.admit(ours).unwrap();
             theirs.write_all(&vec![0; sent]).await.unwrap();
@@ -262,9 +249,8 @@ mod tests {
         // Inactivity is measured by the real clock, which cannot be paused: limits are zero or practically endless.
         let limits = ServeLimits { idle: Duration::ZERO, unread: Duration::from_secs(3600), ..limits() };
         let connections = Connections::new(limits);
-        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        let (ours, _theirs) = UnixStream::pair().unwrap();
         let mut connection = connections.admit(ours).unwrap();
-        theirs.write_all(&[0; HANDSHAKE_BYTES]).await.unwrap();
         connection.activity.begin();
         let late = tokio::time::timeout(Duration::from_secs(7200), lasts(&mut connection)).await;
         assert!(late.is_err(), "{late:?}");

@@ -7,11 +7,14 @@ mod backoff;
 mod connection;
 mod listen;
 mod one_write;
+mod peer;
 
-pub(crate) use accept::Incoming;
+pub(crate) use accept::{InThePlain, Incoming};
 pub(crate) use activity::Activity;
 #[cfg(test)]
 pub(crate) use activity::Inactivity;
 pub(crate) use backoff::{Backoff, is_of_connection};
-pub(crate) use connection::Connections;
+pub(crate) use connection::{Connection, Connections};
 pub(crate) use listen::{SocketFile, listen_on_each, listen_on_tcp, listen_on_unix};
+pub(crate) use one_write::OneWrite;
+pub(crate) use peer::{Peer, Shown};

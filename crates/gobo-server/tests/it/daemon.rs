@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use gobo_client::Client;
 use gobo_engine::{CompileFn, Engine, EngineConfig, UpkeepConfig};
-use gobo_server::{ServeConfig, ServeError, ServeLimits, Server};
+use gobo_server::{Reload, ServeConfig, ServeError, ServeLimits, Server};
+use gobo_types::error_chain;
 use gobo_worker::compile_constraint;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -47,6 +48,7 @@ impl Gate {
 pub(crate) struct Daemon {
     pub(crate) tcp: String,
     pub(crate) gate: Arc<Gate>,
+    reload: Reload,
     stop: Mutex<Option<oneshot::Sender<()>>>,
     serving: JoinHandle<Result<(), ServeError>>,
 }
@@ -70,20 +72,37 @@ impl Daemon {
     }
 
     async fn start_as(store: &Path, drain: Duration, upkeep: UpkeepConfig, limits: ServeLimits) -> Self {
+        Self::start_at(store, upkeep, |config| (config.drain, config.limits) = (drain, limits)).await
+    }
+
+    /// On a TCP address of this host, and otherwise as `edit` makes it.
+    pub(crate) async fn start_at(
+        store: &Path,
+        upkeep: UpkeepConfig,
+        edit: impl FnOnce(&mut ServeConfig),
+    ) -> Self {
         let gate = Arc::new(Gate::default());
         let config = EngineConfig { workers: 2, queue_length: 64, upkeep, ..EngineConfig::new(store) };
         let engine = Engine::open_with(config, Arc::clone(&gate).compile()).unwrap();
         engine.import("tiny", &tiny(), None).unwrap();
         let engine = Arc::new(engine);
-        let tcp = vec![([127, 0, 0, 1], 0).into()];
-        let config = ServeConfig { tcp, drain, limits, ..ServeConfig::of(&engine) };
+        let mut config = ServeConfig::of(&engine);
+        config.tcp = vec![([127, 0, 0, 1], 0).into()];
+        edit(&mut config);
         let server = Server::bind(engine, &config).await.unwrap();
-        let tcp = format!("http://{}", server.tcp_addresses().next().unwrap());
+        let scheme = if config.tls.is_some() { "https" } else { "http" };
+        let tcp = format!("{scheme}://{}", server.tcp_addresses().next().unwrap());
+        let reload = server.reload();
         let (stop, stopped) = oneshot::channel();
         let serving = tokio::spawn(server.run(async {
             let _ = stopped.await;
         }));
-        Self { tcp, gate, stop: Mutex::new(Some(stop)), serving }
+        Self { tcp, gate, reload, stop: Mutex::new(Some(stop)), serving }
+    }
+
+    /// Reads its files anew; what is wrong with them.
+    pub(crate) fn reload(&self) -> Vec<String> {
+        self.reload.now().iter().map(|error| error_chain(error)).collect()
     }
 
     /// Begins the shutdown.

@@ -189,7 +189,7 @@ async fn large_requests_have_to_find_room() {
 async fn a_connection_of_which_nothing_comes_is_closed() {
     let folder = tempfile::tempdir().unwrap();
     let limits = ServeLimits {
-        handshake: Duration::from_millis(200),
+        first_call: Duration::from_millis(200),
         idle: Duration::from_millis(400),
         unread: Duration::from_millis(400),
         streams: 77,

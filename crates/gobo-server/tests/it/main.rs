@@ -4,6 +4,7 @@
 
 mod adopted;
 mod again;
+mod authority;
 mod daemon;
 mod faults;
 #[path = "../../../gobo-engine/tests/it/full_verdicts.rs"]
@@ -17,4 +18,5 @@ mod raw;
 mod sockets;
 #[path = "../../../gobo-engine/tests/it/tiny.rs"]
 mod tiny;
+mod tls;
 mod upkeep;

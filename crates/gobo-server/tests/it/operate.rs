@@ -1,5 +1,8 @@
 //! What operators ask of a daemon: lists, its status, its health, its reflection.
 
+use gobo_client::{Client, Credentials};
+use gobo_engine::UpkeepConfig;
+use gobo_server::{AccessEntry, AccessFile, Role, access_entry};
 use gobo_types::{Constraint, ErrorKind, IndexKey};
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_check_response::ServingStatus;
@@ -31,10 +34,18 @@ async fn notes_are_told_with_the_location() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn describe_list_status_and_rebuild() {
     let folder = tempfile::tempdir().unwrap();
-    let daemon = Daemon::start(folder.path()).await;
-    // Operators come over TCP too.
+    // Operators come over TCP too, with a token.
     let elsewhere = tempfile::tempdir().unwrap();
-    let there = remote(elsewhere.path(), &daemon);
+    let [token, access] = ["token", "access.toml"].map(|name| elsewhere.path().join(name));
+    let entry = AccessEntry { token: "secret", name: "ops", roles: &Role::ALL, tenant: None };
+    std::fs::write(&token, "secret\n").unwrap();
+    std::fs::write(&access, access_entry(&entry)).unwrap();
+    let access = Some(AccessFile(access));
+    let daemon =
+        Daemon::start_at(folder.path(), UpkeepConfig::default(), |config| config.access = access).await;
+    let credentials = Credentials { token_file: Some(token), ..Credentials::default() };
+    let there = Client::builder().store(elsewhere.path()).server(&daemon.tcp).credentials(credentials);
+    let there = there.connect().unwrap();
     let here = client(folder.path());
     let constraint = Constraint::regex("ab+");
     let found = here.resolve("tiny", &constraint).await.unwrap();
@@ -61,10 +72,10 @@ async fn describe_list_status_and_rebuild() {
         page.indices.iter().map(key).collect()
     };
     let page = gobo_proto::v1::ListIndicesRequest { page_size: 1, ..Default::default() };
-    let first = raw(&there).list_indices(page).await.unwrap().into_inner();
+    let first = raw(&here).list_indices(page).await.unwrap().into_inner();
     assert_eq!(keys(&first), [listed[0].key]);
     let page = gobo_proto::v1::ListIndicesRequest { page_size: 1, page_token: first.next_page_token };
-    let second = raw(&there).list_indices(page).await.unwrap().into_inner();
+    let second = raw(&here).list_indices(page).await.unwrap().into_inner();
     assert_eq!(keys(&second), [listed[1].key]);
 
     let vocabularies = there.vocabularies().await.unwrap();

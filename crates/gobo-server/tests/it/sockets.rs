@@ -52,7 +52,7 @@ async fn what_cannot_be_listened_on_is_refused_with_a_next_step() {
     let folder = tempfile::tempdir().unwrap();
     let engine = Arc::new(Engine::open(EngineConfig::new(folder.path())).unwrap());
     let bind = async |unix: Option<std::path::PathBuf>, tcp: &[SocketAddr]| {
-        let config = ServeConfig { unix, tcp: tcp.to_vec(), ..ServeConfig::of(&engine) };
+        let config = ServeConfig { unix, tcp: tcp.to_vec(), insecure: true, ..ServeConfig::of(&engine) };
         Server::bind(Arc::clone(&engine), &config).await
     };
     // The longest path that a socket may have, and one that is longer by a byte.

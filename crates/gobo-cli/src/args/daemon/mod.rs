@@ -1,4 +1,5 @@
 mod bucket;
+mod edge;
 mod pool;
 
 use std::path::PathBuf;
@@ -9,6 +10,7 @@ use gobo_cli::options::{Bound, Defaults, bound, duration, group, host_and_port, 
 use gobo_engine::Shard;
 
 pub(crate) use self::bucket::{BucketArgs, ModeArg, OrderArg, PullLimits, WriteArgs};
+pub(crate) use self::edge::EdgeArgs;
 pub(crate) use self::pool::PoolArgs;
 use super::constraint::PairArgs;
 
@@ -84,10 +86,10 @@ pub(crate) struct GetArgs {
     --max-states, --max-steps and --max-bytes are the budget of a compile whose request names none."
 )]
 pub(crate) struct ServeArgs {
-    /// Listen on TCP too, for workers on other hosts (no encryption, no authentication). A name stands for all its addresses
+    /// Listen on TCP too, for workers on other hosts: with --tls-cert, or --insecure, where others reach the address. A name stands for all its addresses
     #[arg(long, value_name = "HOST:PORT", value_parser = host_and_port)]
     pub(crate) listen: Option<String>,
-    /// Serve operators over HTTP: /metrics for Prometheus, /healthz, /readyz (no encryption, no authentication)
+    /// Serve operators over HTTP: /metrics for Prometheus, /healthz, /readyz. With --tls-cert, or --admin-open, where others reach the address
     #[arg(long, value_name = "HOST:PORT", value_parser = host_and_port)]
     pub(crate) admin: Option<String>,
     /// The group that may connect to the socket beside its owner: a name of /etc/group, or a number [default: that of the daemon]
@@ -99,6 +101,8 @@ pub(crate) struct ServeArgs {
     /// How long calls under way may take after that
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
     pub(crate) drain: Duration,
+    #[command(flatten)]
+    pub(crate) edge: EdgeArgs,
     #[command(flatten)]
     pub(crate) bucket: BucketArgs,
     #[command(flatten)]

@@ -8,11 +8,11 @@ use gobo_engine::{
     Engine, EngineConfig, EngineError, PassTime, PullRequest, Quarantine, TenantLimits, UpkeepConfig,
     WorkerConfig,
 };
-use gobo_server::{ServeConfig, ServeLimits, Server};
+use gobo_server::{Reload, ServeConfig, ServeLimits, Server};
 use gobo_types::error_chain;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::runtime::Handle;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{Notify, watch};
 
 use super::pull::in_words;
@@ -33,8 +33,8 @@ fn config(global: &Global, args: &ServeArgs, runtime: &Handle) -> anyhow::Result
         })
     };
     let upstream = args.pool.upstream.as_deref();
-    let upstream =
-        upstream.map(|address| Pool::new(address, runtime.clone(), args.pool.budget())).transpose()?;
+    let pool = |address| Pool::new(address, args.pool.credentials(), runtime.clone(), args.pool.budget());
+    let upstream = upstream.map(pool).transpose()?;
     Ok(EngineConfig {
         processes,
         upstream: upstream.map(|pool| Arc::new(pool) as _),
@@ -178,6 +178,18 @@ fn pull(engine: &Engine, name: &str, max_bytes: Option<u64>, whole: &mut HashMap
     }
 }
 
+/// Reads the files of certificates and access anew at each SIGHUP. What cannot be used is in the log.
+async fn reload_on_hangup(mut hangup: Signal, reload: Reload) {
+    let runtime = Handle::current();
+    while hangup.recv().await.is_some() {
+        let reload = reload.clone();
+        if let Ok(broken) = runtime.spawn_blocking(move || reload.now()).await {
+            let said = if broken.is_empty() { "reloaded" } else { "not all could be reloaded" };
+            output::note(format_args!("{said}: certificates and access; options need a restart"));
+        }
+    }
+}
+
 pub(crate) fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<Outcome> {
     let limits = limits(args);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
@@ -188,6 +200,8 @@ pub(crate) fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<Outcome> 
         config.admin = addresses("--admin", args.admin.as_deref()).await?;
         (config.socket_group, config.drain_pause, config.drain) =
             (args.socket_group, args.drain_pause, args.drain);
+        (config.tls, config.insecure) = (args.edge.tls(), args.edge.insecure);
+        (config.access, config.admin_open) = (args.edge.access(), args.edge.admin_open);
         config.limits = limits;
         config.warm = (!args.pull.is_empty()).then(|| keep_pulled(&engine, args)).transpose()?;
         // Before the sockets: a process that sees them may signal.
@@ -198,7 +212,17 @@ pub(crate) fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<Outcome> 
             output::note(format_args!("listening on unix:{}", socket.display()));
         }
         for address in server.tcp_addresses() {
-            output::note(format_args!("listening on http://{address} (no encryption, no authentication)"));
+            match (&args.edge.tls_cert, &args.edge.access) {
+                (Some(_), _) => output::note(format_args!("listening on https://{address}")),
+                (None, Some(_)) => {
+                    output::note(format_args!("listening on http://{address} (no encryption)"));
+                }
+                (None, None) => {
+                    output::note(format_args!(
+                        "listening on http://{address} (no encryption, no authentication)"
+                    ));
+                }
+            }
         }
         if let Some(pool) = &args.pool.upstream {
             output::note(format_args!("having {pool} compile"));
@@ -207,9 +231,11 @@ pub(crate) fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<Outcome> 
             output::note(format_args!("sharing indices through {bucket}"));
         }
         for address in server.admin_addresses() {
-            output::note(format_args!("operators on http://{address}: /metrics, /healthz, /readyz"));
+            let scheme = if server.is_admin_encrypted(*address) { "https" } else { "http" };
+            output::note(format_args!("operators on {scheme}://{address}: /metrics, /healthz, /readyz"));
         }
         output::note(format_args!("a stop waits at most {}", in_seconds(longest_stop(args))));
+        tokio::spawn(reload_on_hangup(signal(SignalKind::hangup())?, server.reload()));
         let (first, second) = (Notify::new(), Notify::new());
         let signalled = async {
             for told in [&first, &second] {

@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use gobo_client::{ClientError, CompileError, ErrorKind, ForwardedRequest, Forwarder};
+use gobo_client::{ClientError, CompileError, Credentials, ErrorKind, ForwardedRequest, Forwarder};
 use gobo_engine::{Checked, Forward, Forwarded, Priority, Upstream};
 use gobo_types::error_chain;
 use tokio::runtime::Handle;
@@ -21,8 +21,13 @@ pub(super) struct Pool {
 
 impl Pool {
     /// A pool at this address, called from tasks of `runtime`.
-    pub(super) fn new(address: &str, runtime: Handle, budget: Duration) -> Result<Self, ClientError> {
-        Ok(Self { forwarder: Arc::new(Forwarder::new(address)?), runtime, budget })
+    pub(super) fn new(
+        address: &str,
+        credentials: Credentials,
+        runtime: Handle,
+        budget: Duration,
+    ) -> Result<Self, ClientError> {
+        Ok(Self { forwarder: Arc::new(Forwarder::new(address, credentials)?), runtime, budget })
     }
 }
 
