@@ -16,7 +16,7 @@ use gobo_cli::{diagnostics, exit, inputs, output};
 fn main() -> ExitCode {
     let cli = match args::parse() {
         Ok(cli) => cli,
-        Err(unused) => return exit::exit_code(Err(unused.into())),
+        Err(error) => return exit::exit_code(Err(error)),
     };
     // A daemon tells its operator what it does; a command speaks for itself.
     let level = if matches!(cli.command, args::Command::Serve(_)) { "info" } else { "warn" };

@@ -3,7 +3,7 @@ use gobo_cli::options::Global;
 
 use super::access::AccessCommand;
 use super::constraint::{CheckArgs, CompileArgs, DiffArgs, ExplainArgs, MaskArgs, SampleArgs};
-use super::daemon::{GetArgs, PrewarmArgs, PullArgs, RemoteCommand, ServeArgs};
+use super::daemon::{ConfigCommand, GetArgs, PrewarmArgs, PullArgs, RemoteCommand, ServeArgs};
 use super::grammar::GrammarCommand;
 use super::manual::{CompletionsArgs, ManArgs};
 use super::store::{CatalogCommand, FileArgs, GcArgs, LsArgs, PinArgs, StatusArgs, UnpinArgs, VerifyArgs};
@@ -61,7 +61,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Remote(RemoteCommand),
     /// Run the daemon that owns the store
-    Serve(ServeArgs),
+    Serve(Box<ServeArgs>),
     /// Resolve one constraint through the daemon, or in this process if none runs
     Get(GetArgs),
     /// List the indices of the store
@@ -80,6 +80,9 @@ pub(crate) enum Command {
     /// Make tokens for callers of a daemon, and look at the file of who may do what
     #[command(subcommand)]
     Access(AccessCommand),
+    /// Look at the file of a daemon's options
+    #[command(subcommand)]
+    Config(ConfigCommand),
     /// See the whole system work on a temporary store
     Demo,
     /// Write a shell's completions to stdout

@@ -75,6 +75,7 @@ pub(super) const EXAMPLES: &[(&str, &[&str])] = &[
         "serve",
         &[
             "gobo serve --store /var/lib/gobo",
+            "gobo serve --config /etc/gobo/gobo.toml --print-config",
             "gobo serve --listen 127.0.0.1:7450 --admin 127.0.0.1:9090",
             "gobo serve --listen 10.0.0.7:7450 --tls-cert tls.crt --tls-key tls.key",
             "gobo serve --remote s3://bucket/gobo --trust fleet.pem --pull everyday",
@@ -96,10 +97,11 @@ pub(super) const EXAMPLES: &[(&str, &[&str])] = &[
     (
         "access token",
         &[
-            "gobo access token vllm --role resolve --role read --out vllm.token >> access.toml",
+            "gobo access token vllm --role resolve --role read --out vllm.token",
             "gobo access token ops --role admin --role read --role inspect --out ops.token",
         ],
     ),
+    ("config check", &["gobo config check /etc/gobo/gobo.toml"]),
     ("access check", &["gobo access check /etc/gobo/access.toml"]),
     ("demo", &["gobo demo"]),
     ("completions", &["gobo completions bash", "gobo completions zsh"]),

@@ -2,6 +2,7 @@
 
 mod access;
 mod cli;
+mod config;
 mod constraint;
 mod daemon;
 mod examples;
@@ -15,11 +16,13 @@ mod uses;
 
 pub(crate) use self::access::{AccessCheckArgs, AccessCommand, TokenArgs};
 pub(crate) use self::cli::{Cli, Command};
+pub(crate) use self::config::settings_as_args;
 pub(crate) use self::constraint::{
     CheckArgs, CompileArgs, DiffArgs, ExplainArgs, MaskArgs, SampleArgs, TargetArgs,
 };
 pub(crate) use self::daemon::{
-    DoctorArgs, GetArgs, ModeArg, OrderArg, PrewarmArgs, PullArgs, RemoteCommand, ServeArgs,
+    ConfigCheckArgs, ConfigCommand, DoctorArgs, GetArgs, ModeArg, OrderArg, PrewarmArgs, PullArgs,
+    RemoteCommand, ServeArgs,
 };
 pub(crate) use self::grammar::{GrammarCommand, LintArgs};
 pub(crate) use self::manual::{CompletionsArgs, ManArgs};

@@ -1,18 +1,27 @@
 use clap::{CommandFactory as _, FromArgMatches as _};
 
-use super::cli::Cli;
+use super::cli::{Cli, Command};
+use super::config;
 use super::examples::with_examples;
-use super::uses::{UnusedOption, refuse_unused};
+use super::uses::refuse_unused;
 
 /// The command line as clap knows it, with examples.
 pub(crate) fn command() -> clap::Command {
-    with_examples(Cli::command())
+    config::with_variables(with_examples(Cli::command()))
 }
 
 /// The command line that was given. A usage error, and what asks for help or the version, is written, and the process ends.
-pub(crate) fn parse() -> Result<Cli, UnusedOption> {
-    let matches = command().get_matches();
-    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+///
+/// # Errors
+/// If an option has no use, or the file of a daemon's options is none.
+pub(crate) fn parse() -> anyhow::Result<Cli> {
+    let command = command();
+    let (args, given) = config::complete(&command, std::env::args_os().collect())?;
+    let matches = command.clone().get_matches_from(args);
+    let mut cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     refuse_unused(&cli, &matches)?;
+    if let (Command::Serve(args), Some(serve)) = (&mut cli.command, matches.subcommand_matches("serve")) {
+        args.printed = args.print_config.then(|| config::print(&command, serve, &given));
+    }
     Ok(cli)
 }

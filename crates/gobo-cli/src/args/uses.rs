@@ -1,8 +1,8 @@
 //! Which of the options of all commands each command uses. The others are refused where they are given: an option that is
 //! ignored in silence looks like one that worked. What the environment sets is meant for all commands, and never refused.
 
-use clap::ArgMatches;
 use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches};
 
 use self::GlobalOption::{
     Ca, ClientCert, ClientKey, Json, MaxBytes, MaxStates, MaxSteps, Server, ServerName, Store, StoreWriters,
@@ -201,8 +201,7 @@ fn uses(cli: &Cli) -> Uses {
             Uses::of(&[Store, StoreWriters, Server, Threads, MaxStates, MaxSteps, MaxBytes, Json])
         }
         Command::Get(_) => Uses::of(&[Store, StoreWriters, Server, MaxStates, MaxSteps, MaxBytes, Json]),
-        Command::Serve(_) => Uses::of(&[Store, StoreWriters, Threads, MaxStates, MaxSteps, MaxBytes])
-            .saying(&[(Server, "it is the daemon that others ask")]),
+        Command::Serve(_) => Uses::of(&SERVES).saying(&[(Server, "it is the daemon that others ask")]),
         Command::Status(_) | Command::Gc(_) | Command::Pin(_) | Command::Unpin(_) | Command::Catalog(_) => {
             asks(cli)
         }
@@ -219,12 +218,20 @@ fn uses(cli: &Cli) -> Uses {
             (MaxSteps, "its library needs no other budget"),
             (MaxBytes, "its library needs no other budget"),
         ]),
-        Command::Access(AccessCommand::Check(_)) => Uses::of(&[Json]),
+        Command::Access(AccessCommand::Check(_)) | Command::Config(_) => Uses::of(&[Json]),
         Command::Access(AccessCommand::Token(_))
         | Command::Completions(_)
         | Command::Man(_)
         | Command::Worker => Uses::of(&[]),
     }
+}
+
+/// What a daemon uses.
+const SERVES: [GlobalOption; 6] = [Store, StoreWriters, Threads, MaxStates, MaxSteps, MaxBytes];
+
+/// Whether an option of `gobo serve` is of use to it.
+pub(super) fn is_of_daemon(arg: &Arg) -> bool {
+    !arg.is_global_set() || SERVES.iter().any(|option| arg.get_id() == option.id())
 }
 
 /// Refuses the first option on the command line that the command does not use.

@@ -9,9 +9,9 @@ mod store;
 mod tokenizer;
 
 use self::constraint::{check, check_remote, compile, diff, explain, lint, mask, sample};
-use self::daemon::{demo, doctor, get, prewarm, pull, serve};
+use self::daemon::{config, demo, doctor, get, prewarm, pull, serve};
 use self::store::{catalog, gc, inspect, ls, pin, status, verify};
-use crate::args::{Cli, Command, Global, GrammarCommand, RemoteCommand};
+use crate::args::{Cli, Command, ConfigCommand, Global, GrammarCommand, RemoteCommand};
 use crate::output::Outcome;
 
 pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
@@ -40,6 +40,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Unpin(args) => pin::unpin(global, &args),
         Command::Catalog(command) => catalog::run(global, &command),
         Command::Access(command) => access::run(global, command),
+        Command::Config(ConfigCommand::Check(args)) => config::run(global, &args),
         Command::Demo => demo::run(global),
         Command::Completions(args) => manual::completions(&args),
         Command::Man(args) => manual::man(&args),

@@ -16,4 +16,4 @@ pub use grammar::{GrammarDefaults, grammar_file};
 pub use key::{KeyError, MIN_DIGITS, advised, begins_key, index_file, key_of, keys_of, open_index};
 pub use pieces::{Piece, Pieces, TokenName};
 pub use schema::{read_documents, schema_file, tag_file};
-pub use vocabulary::{Loaded, unknown_tokenizer};
+pub use vocabulary::{Loaded, like, unknown_tokenizer};

@@ -225,7 +225,7 @@ pub fn unknown_tokenizer(given: &str, store: Option<&Store>) -> anyhow::Error {
 }
 
 /// The names that are most like the one that was given, the likest first.
-fn like(given: &str, names: impl Iterator<Item = String>) -> Vec<String> {
+pub fn like(given: &str, names: impl Iterator<Item = String>) -> Vec<String> {
     let lower = given.to_lowercase();
     let alike = |name: String| (strsim::jaro_winkler(&lower, &name.to_lowercase()), name);
     let mut names: Vec<(f64, String)> = names.map(alike).filter(|(alike, _)| *alike >= LIKE).collect();

@@ -52,6 +52,14 @@ pub(crate) struct Certificates {
 }
 
 impl TlsFiles {
+    /// Reads the files once: when the first of the daemon's own certificates expires, in seconds since 1970.
+    ///
+    /// # Errors
+    /// [`FileError`] says which file and why.
+    pub fn check(&self) -> Result<i64, FileError> {
+        Ok(self.open()?.get().expires_unix)
+    }
+
     /// Reads the files, and reads them anew when they change.
     pub(crate) fn open(&self) -> Result<Arc<Watched<Certificates>>, FileError> {
         let files = self.clone();

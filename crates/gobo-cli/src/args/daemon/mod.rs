@@ -79,6 +79,19 @@ pub(crate) struct GetArgs {
     pub(crate) pin: bool,
 }
 
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Whether a daemon could run with a file: its options, its certificates, its rules of access
+    Check(ConfigCheckArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConfigCheckArgs {
+    /// The file
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+}
+
 #[derive(Debug, Args)]
 #[command(
     after_help = "Compiles run in worker processes: whatever a constraint does, the daemon outlives it. --threads sets their\n\
@@ -86,6 +99,15 @@ pub(crate) struct GetArgs {
     --max-states, --max-steps and --max-bytes are the budget of a compile whose request names none."
 )]
 pub(crate) struct ServeArgs {
+    /// A TOML file of options, `listen = "10.0.0.7:7450"`: for those that are given neither here nor by a variable, GOBO_LISTEN
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Print all options with their values and where each comes from, as such a file, and end
+    #[arg(long)]
+    pub(crate) print_config: bool,
+    /// What is to be printed.
+    #[arg(skip)]
+    pub(crate) printed: Option<String>,
     /// Listen on TCP too, for workers on other hosts: with --tls-cert, or --insecure, where others reach the address. A name stands for all its addresses
     #[arg(long, value_name = "HOST:PORT", value_parser = host_and_port)]
     pub(crate) listen: Option<String>,
@@ -111,7 +133,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "MODE", value_enum, default_value_t, help_heading = "Bucket")]
     pub(crate) remote_mode: ModeArg,
     /// Fetch what this manifest names ahead of demand; may be given several times
-    #[arg(long, value_name = "NAME", requires = "remote", help_heading = "Bucket")]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "remote", help_heading = "Bucket")]
     pub(crate) pull: Vec<String>,
     #[command(flatten)]
     pub(crate) pull_limits: PullLimits,

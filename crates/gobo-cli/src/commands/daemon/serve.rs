@@ -191,6 +191,10 @@ async fn reload_on_hangup(mut hangup: Signal, reload: Reload) {
 }
 
 pub(crate) fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<Outcome> {
+    if let Some(printed) = &args.printed {
+        output::line(printed.trim_end())?;
+        return Ok(Outcome::Yes);
+    }
     let limits = limits(args);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let engine = Arc::new(Engine::open(config(global, args, runtime.handle())?)?);
