@@ -2,9 +2,12 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::unwrap_used, reason = "test code")]
 
+#[path = "../../../gobo-server/tests/it/authority.rs"]
+mod authority;
 mod cli;
 mod command_line;
 mod daemon;
+mod edge;
 mod fleet;
 #[path = "../gobo/mod.rs"]
 mod gobo;

@@ -53,9 +53,9 @@ fn origin(arg: &Arg, long: &str, serve: &ArgMatches, given: &Given) -> Option<St
     }
     match serve.value_source(id) {
         Some(ValueSource::CommandLine) => Some("command line".to_owned()),
-        Some(ValueSource::EnvVariable) => Some(
-            arg.get_env().map_or_else(|| variable(long), |name| name.to_string_lossy().into_owned()),
-        ),
+        Some(ValueSource::EnvVariable) => {
+            Some(arg.get_env().map_or_else(|| variable(long), |name| name.to_string_lossy().into_owned()))
+        }
         _ => None,
     }
 }
