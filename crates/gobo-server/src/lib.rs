@@ -28,5 +28,5 @@ mod watched;
 pub use access::{AccessEntry, AccessFile, Role, Roles, UnknownRole, access_entry};
 pub use error::{FileError, ServeError};
 pub use limits::ServeLimits;
-pub use server::{Reload, ServeConfig, Server, serve};
+pub use server::{Inherited, Reload, ServeConfig, Server, serve};
 pub use tls::TlsFiles;

@@ -25,7 +25,9 @@ use crate::limits::ServeLimits;
 use crate::metrics::{self, Edge};
 use crate::service::{Front, Service};
 use crate::tls::{Certificates, Secured, TlsFiles};
-use crate::transport::{InThePlain, Incoming, SocketFile, listen_on_tcp, listen_on_unix};
+use crate::transport::{
+    InThePlain, Incoming, SocketFile, adopt_tcp, adopt_unix, listen_on_tcp, listen_on_unix,
+};
 use crate::watched::Watched;
 
 /// The addresses and limits of a daemon.
@@ -94,7 +96,8 @@ pub struct Server {
     stopping: watch::Sender<bool>,
     drain_pause: Duration,
     drain: Duration,
-    unix: Option<(UnixListener, SocketFile)>,
+    /// The file of a socket is removed at the end by who has made it.
+    unix: Option<(UnixListener, Option<SocketFile>)>,
     tcp: Vec<(TcpListener, SocketAddr)>,
     admin: Vec<SocketAddr>,
     is_admin_open: bool,
@@ -110,16 +113,39 @@ impl Server {
     /// [`ServeError::Access`] for files that are not what they should be; [`ServeError::Unix`], [`ServeError::SocketGroup`],
     /// [`ServeError::Tcp`] and [`ServeError::Admin`] for what the system refuses; [`ServeError::Recorder`].
     pub async fn bind(engine: Arc<Engine>, config: &ServeConfig) -> Result<Self, ServeError> {
+        Self::bind_with(engine, config, Inherited::default()).await
+    }
+
+    /// As [`Server::bind`], with sockets that somebody else has opened: beside them none is made of their kind.
+    ///
+    /// # Errors
+    /// As for [`Server::bind`].
+    pub async fn bind_with(
+        engine: Arc<Engine>,
+        config: &ServeConfig,
+        inherited: Inherited,
+    ) -> Result<Self, ServeError> {
         let certificates = config.tls.as_ref().map(TlsFiles::open).transpose().map_err(ServeError::Tls)?;
         let policy = config.access.as_ref().map(AccessFile::open).transpose().map_err(ServeError::Access)?;
         check_reach(config)?;
         let reload = Reload { certificates: certificates.clone(), policy: policy.clone() };
         let access = Access::new(policy.clone());
-        let unix = match &config.unix {
-            Some(path) => Some(listen_on_unix(path, config.socket_group).await?),
-            None => None,
+        let unix = match (inherited.unix, &config.unix) {
+            (Some(listener), _) => Some((adopt_unix(listener)?, None)),
+            (None, Some(path)) => {
+                let (listener, file) = listen_on_unix(path, config.socket_group).await?;
+                Some((listener, Some(file)))
+            }
+            (None, None) => None,
         };
-        let tcp = listen_on_tcp(&config.tcp)?;
+        let tcp = if inherited.tcp.is_empty() {
+            listen_on_tcp(&config.tcp)?
+        } else {
+            inherited.tcp.into_iter().map(adopt_tcp).collect::<Result<_, _>>()?
+        };
+        if let Some((_, address)) = tcp.iter().find(|(_, address)| !is_allowed(config, *address)) {
+            return Err(ServeError::Insecure { address: *address });
+        }
         if unix.is_none() && tcp.is_empty() {
             return Err(ServeError::Nowhere);
         }
@@ -163,9 +189,10 @@ impl Server {
         self.reload.clone()
     }
 
-    /// The Unix socket.
-    pub fn unix_path(&self) -> Option<&Path> {
-        self.unix.as_ref().map(|(_, file)| file.0.as_path())
+    /// The path of the Unix socket.
+    pub fn unix_path(&self) -> Option<PathBuf> {
+        let address = self.unix.as_ref()?.0.local_addr().ok()?;
+        address.as_pathname().map(Path::to_owned)
     }
 
     /// The TCP addresses that it listens on, with the ports that were taken.
@@ -216,6 +243,7 @@ impl Server {
         let routes = Routes::new(gobo).add_service(health).add_service(reflection);
         let routes = routes.add_service(reflection_v1alpha).prepare();
 
+        let has_tcp = !self.tcp.is_empty();
         let (stop, stopping) = watch::channel(false);
         let mut listeners = JoinSet::new();
         // The file is removed after serving has ended: until then a second daemon must find a living socket.
@@ -224,7 +252,7 @@ impl Server {
             let serving = transport(&self.access, &gate).add_routes(routes.clone());
             let incoming = InThePlain(Incoming::new(listener, unix));
             listeners.spawn(serving.serve_with_incoming_shutdown(incoming, stopped(stopping.clone())));
-            socket_file = Some(file);
+            socket_file = file;
         }
         for (listener, _) in self.tcp {
             let ServeLimits { age, age_grace, .. } = *gate.limits();
@@ -245,11 +273,7 @@ impl Server {
             };
         }
 
-        let pause = if listeners.len() > usize::from(socket_file.is_some()) {
-            self.drain_pause
-        } else {
-            Duration::ZERO
-        };
+        let pause = if has_tcp { self.drain_pause } else { Duration::ZERO };
         tokio::pin!(shutdown);
         let result = tokio::select! {
             () = &mut shutdown => Ok(()),
@@ -310,17 +334,32 @@ impl Reload {
     }
 }
 
+/// Sockets that a supervisor has opened for a daemon, so that callers wait while it starts.
+#[derive(Debug, Default)]
+pub struct Inherited {
+    /// In the place of the Unix socket of the configuration. Its file stays when the daemon ends.
+    pub unix: Option<std::os::unix::net::UnixListener>,
+    /// In the place of the TCP addresses of the configuration, where there is any.
+    pub tcp: Vec<std::net::TcpListener>,
+}
+
 /// Refuses addresses that other hosts reach in the plain, where nobody has said that this is wanted.
 fn check_reach(config: &ServeConfig) -> Result<(), ServeError> {
-    if config.tls.is_some() {
-        return Ok(());
+    if let Some(address) = config.tcp.iter().copied().find(|address| !is_allowed(config, *address)) {
+        return Err(ServeError::Insecure { address });
     }
-    let reached = |addresses: &[SocketAddr]| addresses.iter().copied().find(|address| is_reached(*address));
-    match (reached(&config.tcp), reached(&config.admin)) {
-        (Some(address), _) if !config.insecure => Err(ServeError::Insecure { address }),
-        (_, Some(address)) if !config.admin_open => Err(ServeError::AdminInsecure { address }),
+    let reached = config.admin.iter().copied().find(|address| is_reached(*address));
+    match reached {
+        Some(address) if config.tls.is_none() && !config.admin_open => {
+            Err(ServeError::AdminInsecure { address })
+        }
         _ => Ok(()),
     }
+}
+
+/// Whether callers may be listened for on an address.
+fn is_allowed(config: &ServeConfig, address: SocketAddr) -> bool {
+    config.tls.is_some() || config.insecure || !is_reached(address)
 }
 
 /// Whether other hosts reach an address.

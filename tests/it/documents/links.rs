@@ -12,7 +12,9 @@ use super::root;
 /// The documents, from the root.
 fn documents() -> Vec<PathBuf> {
     let mut documents: Vec<PathBuf> =
-        ["README.md", "CONTRIBUTING.md", "crates/README.md", "benches/README.md"].map(PathBuf::from).to_vec();
+        ["README.md", "CONTRIBUTING.md", "SECURITY.md", "crates/README.md", "benches/README.md"]
+            .map(PathBuf::from)
+            .to_vec();
     for entry in std::fs::read_dir(root().join("docs")).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_some_and(|end| end == "md") {

@@ -1,6 +1,8 @@
 //! What the documents name exists, and what they tell a reader to type works.
 
+mod deploy;
 mod links;
+mod security;
 mod session;
 mod table;
 

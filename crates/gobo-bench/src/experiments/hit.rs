@@ -4,7 +4,6 @@
 //! this process, from the file, over a Unix socket and over TCP on the loopback. The daemon runs on threads of this process, so
 //! nothing but `gobo-bench` itself is needed; with `--server` a daemon that runs already is called.
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, bail, ensure};
@@ -150,7 +149,7 @@ impl ThreadedDaemon {
         let mut config = ServeConfig::of(&engine);
         config.tcp = vec![([127, 0, 0, 1], 0).into()];
         let server = runtime.block_on(Server::bind(engine, &config))?;
-        let unix = server.unix_path().map(Path::display).context("the daemon has no socket")?.to_string();
+        let unix = server.unix_path().context("the daemon has no socket")?.display().to_string();
         let tcp = server.tcp_addresses().next().context("the daemon has no address")?;
         let (stop, stopped) = oneshot::channel::<()>();
         let serving = runtime.spawn(server.run(async {

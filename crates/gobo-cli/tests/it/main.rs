@@ -19,3 +19,4 @@ mod names;
 mod out;
 mod prewarm;
 mod stopping;
+mod supervisor;

@@ -109,6 +109,23 @@ fn listen(address: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
     Ok((listener, bound))
 }
 
+/// Listens on a Unix socket that somebody else has opened.
+pub(crate) fn adopt_unix(listener: std::os::unix::net::UnixListener) -> Result<UnixListener, ServeError> {
+    let path = listener.local_addr().ok().and_then(|address| address.as_pathname().map(Path::to_owned));
+    let failed = |source| ServeError::Unix { path: path.clone().unwrap_or_default(), source };
+    listener.set_nonblocking(true).map_err(failed)?;
+    UnixListener::from_std(listener).map_err(failed)
+}
+
+/// Listens on a TCP socket that somebody else has opened.
+pub(crate) fn adopt_tcp(listener: std::net::TcpListener) -> Result<(TcpListener, SocketAddr), ServeError> {
+    let unknown = SocketAddr::from(([0, 0, 0, 0], 0));
+    let address = listener.local_addr().map_err(|source| ServeError::Tcp { address: unknown, source })?;
+    let failed = |source| ServeError::Tcp { address, source };
+    listener.set_nonblocking(true).map_err(failed)?;
+    Ok((TcpListener::from_std(listener).map_err(failed)?, address))
+}
+
 /// Whether this host has no such address, or does not speak its version of the internet protocol.
 fn is_lacking(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::AddrNotAvailable

@@ -15,6 +15,6 @@ pub(crate) use activity::Activity;
 pub(crate) use activity::Inactivity;
 pub(crate) use backoff::{Backoff, is_of_connection};
 pub(crate) use connection::{Connection, Connections};
-pub(crate) use listen::{SocketFile, listen_on_each, listen_on_tcp, listen_on_unix};
+pub(crate) use listen::{SocketFile, adopt_tcp, adopt_unix, listen_on_each, listen_on_tcp, listen_on_unix};
 pub(crate) use one_write::OneWrite;
 pub(crate) use peer::{Peer, Shown};

@@ -167,3 +167,20 @@ fn what_is_wrong_with_a_file_is_told_with_its_line() {
     assert_eq!(said(&["insecure = false", "pull = []"]), Ok(Vec::new()));
     assert!(settings_as_args(&command(), Path::new("/nowhere")).is_err());
 }
+
+/// The files of options that stand in the manifests.
+#[test]
+fn the_options_of_the_manifests_are_taken() {
+    let manifests = include_str!("../../../../../docs/deploy/kubernetes.yaml");
+    let files: Vec<Vec<String>> = manifests
+        .split("gobo.toml: |\n")
+        .skip(1)
+        .map(|rest| rest.lines().map_while(|line| line.strip_prefix("    ")).map(str::to_owned).collect())
+        .collect();
+    assert_eq!(files.len(), 2);
+    for lines in files {
+        assert!(lines.len() > 5, "{lines:?}");
+        let (_folder, path) = written(&lines);
+        parsed(&[format!("--config={}", path.display())]);
+    }
+}

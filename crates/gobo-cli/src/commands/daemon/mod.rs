@@ -7,4 +7,5 @@ pub(crate) mod get;
 pub(crate) mod prewarm;
 pub(crate) mod pull;
 pub(crate) mod serve;
+mod supervisor;
 mod upstream;

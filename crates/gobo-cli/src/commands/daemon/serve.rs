@@ -16,6 +16,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{Notify, watch};
 
 use super::pull::in_words;
+use super::supervisor;
 use super::upstream::Pool;
 use crate::args::{Global, ModeArg, ServeArgs};
 use crate::backend;
@@ -90,6 +91,35 @@ fn raise_descriptors() -> u64 {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let raised = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).is_ok();
     (if raised { maximum } else { current }).unwrap_or(u64::MAX)
+}
+
+/// Says so if the workers together may use more memory than the system lets this process and its children have: then it ends all of them.
+fn note_memory(args: &ServeArgs, threads: usize) {
+    let Some(limit) = memory_limit().filter(|_| !args.inline) else { return };
+    // Two more are kept for new interactive compiles.
+    let workers = threads as u64 + 2;
+    let needed = workers.saturating_mul(args.worker_memory_mib << 20);
+    if needed > limit {
+        output::note(format_args!(
+            "{workers} workers may use {} MiB each, and the limit of this control group is {} MiB: the system may end the daemon before a \
+             worker; hint: --worker-memory-mib {} or fewer --threads",
+            args.worker_memory_mib,
+            limit >> 20,
+            ((limit / workers) >> 20).max(256),
+        ));
+    }
+}
+
+/// The memory limit of the control group of this process (cgroups(7), version 2); `None`: there is none.
+fn memory_limit() -> Option<u64> {
+    let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+    let path = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
+    let of = |path: &str| {
+        let text = std::fs::read_to_string(format!("/sys/fs/cgroup{path}/memory.max")).ok()?;
+        text.trim().parse::<u64>().ok()
+    };
+    // In a container its own group is the root.
+    of(path.trim_end_matches('/')).or_else(|| of(""))
 }
 
 /// Most addresses of one name.
@@ -183,10 +213,12 @@ async fn reload_on_hangup(mut hangup: Signal, reload: Reload) {
     let runtime = Handle::current();
     while hangup.recv().await.is_some() {
         let reload = reload.clone();
+        supervisor::reloading();
         if let Ok(broken) = runtime.spawn_blocking(move || reload.now()).await {
             let said = if broken.is_empty() { "reloaded" } else { "not all could be reloaded" };
             output::note(format_args!("{said}: certificates and access; options need a restart"));
         }
+        supervisor::ready();
     }
 }
 
@@ -195,9 +227,13 @@ pub(crate) fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<Outcome> 
         output::line(printed.trim_end())?;
         return Ok(Outcome::Yes);
     }
+    let starting = supervisor::starting();
+    // Before any other file has one of their numbers.
+    let inherited = supervisor::inherited()?;
     let limits = limits(args);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let engine = Arc::new(Engine::open(config(global, args, runtime.handle())?)?);
+    note_memory(args, engine.config().workers);
     runtime.block_on(async {
         let mut config = ServeConfig::of(&engine);
         config.tcp = addresses("--listen", args.listen.as_deref()).await?;
@@ -211,7 +247,8 @@ pub(crate) fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<Outcome> 
         // Before the sockets: a process that sees them may signal.
         let mut terminate = signal(SignalKind::terminate())?;
         let mut interrupt = signal(SignalKind::interrupt())?;
-        let server = Server::bind(engine, &config).await?;
+        let server = Server::bind_with(engine, &config, inherited).await?;
+        drop(starting);
         if let Some(socket) = server.unix_path() {
             output::note(format_args!("listening on unix:{}", socket.display()));
         }
@@ -240,6 +277,8 @@ pub(crate) fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<Outcome> 
         }
         output::note(format_args!("a stop waits at most {}", in_seconds(longest_stop(args))));
         tokio::spawn(reload_on_hangup(signal(SignalKind::hangup())?, server.reload()));
+        supervisor::ready();
+        supervisor::keep_alive();
         let (first, second) = (Notify::new(), Notify::new());
         let signalled = async {
             for told in [&first, &second] {
@@ -254,6 +293,7 @@ pub(crate) fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<Outcome> 
         let serving = server.run_until(
             async {
                 first.notified().await;
+                supervisor::stopping(longest_stop(args));
                 output::note("stopping: calls under way may end; a second signal cuts them off");
             },
             second.notified(),

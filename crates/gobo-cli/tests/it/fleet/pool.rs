@@ -179,7 +179,7 @@ async fn who_asks_for_too_much_is_told_by_the_pool_when_to_come_back() {
 fn an_address_of_no_pool_is_refused_at_the_start() {
     let home = tempfile::tempdir().unwrap();
     for (args, words) in [
-        (&["serve", "--upstream", "pool.example"][..], "unix:PATH or http://HOST:PORT"),
+        (&["serve", "--upstream", "pool.example"][..], "unix:PATH, http://HOST:PORT or https://HOST:PORT"),
         (&["serve", "--upstream-budget-ms", "5"], "10..=3600000"),
     ] {
         let output = gobo(home.path(), args);
