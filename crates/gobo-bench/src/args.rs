@@ -59,7 +59,8 @@ pub(crate) enum Experiment {
         in_process    an engine of this process finds the index      floor: a copy of one mask row\n  \
         host_open     key, open, map, first mask, without a daemon   floor: open the file, read one row's length\n  \
         unix_socket   Resolve over the daemon's Unix socket          floor: an empty call over the same connection\n  \
-        tcp_loopback  Resolve over TCP on the loopback               floor: the same\n\n\
+        tcp_loopback  Resolve over TCP on the loopback               floor: the same\n\
+        token_loopback, tls_loopback  with a token, and over TLS     floor: tcp_loopback itself\n\n\
     Everything runs on a temporary store. With --server only that daemon's socket is measured, beside the first two.")]
 pub(crate) struct HitArgs {
     /// A built-in name (o200k_base, cl100k_base, r50k_base), an imported name, or a path

@@ -28,7 +28,7 @@ fn each_claim_about_security_names_its_tests() {
     let mut known = HashSet::new();
     functions(&root().join("crates"), &mut known);
     let rows: Vec<&str> = table.lines().filter(|line| line.starts_with('|')).skip(2).collect();
-    assert!(rows.len() > 15);
+    assert!(rows.len() > 10, "{rows:?}");
     for row in rows {
         let tests = row.trim_end_matches('|').rsplit('|').next().unwrap();
         let names: Vec<&str> = tests.split('`').skip(1).step_by(2).collect();

@@ -1,9 +1,10 @@
 //! A hit: what it costs to be handed an index that exists, by every way to it, each beside the floor of that way.
 //!
 //! Measures microseconds of one call at a time over one connection, as paired measurements ([`crate::generator::paired`]): in
-//! this process, from the file, over a Unix socket and over TCP on the loopback. The daemon runs on threads of this process, so
+//! this process, from the file, over a Unix socket and over TCP on the loopback, there also with a token and over TLS. The daemon runs on threads of this process, so
 //! nothing but `gobo-bench` itself is needed; with `--server` a daemon that runs already is called.
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, bail, ensure};
@@ -11,9 +12,9 @@ use gobo_cli::diagnostics::verdict;
 use gobo_cli::inputs::{Given, Loaded, regex};
 use gobo_cli::options::Global;
 use gobo_cli::output::Outcome;
-use gobo_client::{Client, Source};
+use gobo_client::{Client, Credentials, Source};
 use gobo_engine::Engine;
-use gobo_server::{ServeConfig, ServeError, Server};
+use gobo_server::{AccessEntry, AccessFile, Role, ServeConfig, ServeError, Server, TlsFiles, access_entry};
 use gobo_types::MatchMode;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
@@ -49,13 +50,66 @@ pub(super) fn run(global: &Global, args: &HitArgs) -> anyhow::Result<Outcome> {
         let daemon = ThreadedDaemon::start(Arc::clone(&local.engine))?;
         report.row(local.over_socket(UNIX, &daemon.unix, NAME, bounds)?);
         report.row(local.over_socket(TCP, &daemon.tcp, NAME, bounds)?);
-        daemon.stop()?;
+        let edge = Edge::new()?;
+        let token = ThreadedDaemon::start_with(Arc::clone(&local.engine), |config| {
+            config.access = Some(edge.access());
+        })?;
+        report.row(local.beside(TOKEN, &daemon.tcp, &token.tcp, edge.credentials(), bounds)?);
+        let tls = ThreadedDaemon::start_with(Arc::clone(&local.engine), |config| {
+            (config.access, config.tls) = (Some(edge.access()), Some(edge.tls()));
+        })?;
+        report.row(local.beside(TLS, &daemon.tcp, &tls.tcp, edge.credentials(), bounds)?);
+        for daemon in [tls, token, daemon] {
+            daemon.stop()?;
+        }
     }
     report.finish(global, "gobo-bench hit", out)
 }
 
 pub(super) const UNIX: &str = "unix_socket";
 pub(super) const TCP: &str = "tcp_loopback";
+/// With a token that has roles and a tenant; the floor is the same call without.
+const TOKEN: &str = "token_loopback";
+/// The same over TLS; the floor is the same call in the plain and without a token.
+const TLS: &str = "tls_loopback";
+
+/// Certificates and a token of a daemon that is measured.
+struct Edge {
+    folder: tempfile::TempDir,
+}
+
+impl Edge {
+    fn new() -> anyhow::Result<Self> {
+        let edge = Self { folder: tempfile::tempdir().context("cannot make a temporary folder")? };
+        let made = rcgen::generate_simple_self_signed(["localhost".to_owned()])?;
+        std::fs::write(edge.file("tls.crt"), made.cert.pem())?;
+        std::fs::write(edge.file("tls.key"), made.signing_key.serialize_pem())?;
+        std::fs::write(edge.file("token"), "measured")?;
+        let roles = [Role::Resolve, Role::Read];
+        let entry = AccessEntry { token: "measured", name: "bench", roles: &roles, tenant: Some("bench") };
+        std::fs::write(edge.file("access.toml"), access_entry(&entry))?;
+        Ok(edge)
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn access(&self) -> AccessFile {
+        AccessFile(self.file("access.toml"))
+    }
+
+    fn tls(&self) -> TlsFiles {
+        let (certificate, key) = (self.file("tls.crt"), self.file("tls.key"));
+        TlsFiles { certificate, key, client_ca: None, revoked: None }
+    }
+
+    fn credentials(&self) -> Credentials {
+        let server_name = Some("localhost".to_owned());
+        let (ca, token_file) = (Some(self.file("tls.crt")), Some(self.file("token")));
+        Credentials { ca, server_name, token_file, ..Credentials::default() }
+    }
+}
 
 fn given(args: &HitArgs) -> anyhow::Result<Given> {
     if args.constraint.is_given() {
@@ -129,6 +183,32 @@ impl LocalIndex {
         )
     }
 
+    /// The same call, beside what it is without what is shown.
+    fn beside(
+        &self,
+        scenario: &'static str,
+        plain: &str,
+        address: &str,
+        credentials: Credentials,
+        bounds: Bounds,
+    ) -> anyhow::Result<Row> {
+        let runtime = Builder::new_current_thread().enable_all().build().context("cannot start a runtime")?;
+        let [floor, client] = {
+            let _context = runtime.enter();
+            let builder = || Client::builder().store(self.home.path().join("client"));
+            [
+                builder().server(plain).connect()?,
+                builder().server(address).credentials(credentials).connect()?,
+            ]
+        };
+        let call = |client: &Client| {
+            let source = runtime.block_on(self.call(client, NAME))?;
+            ensure!(source == Source::Host, "it was compiled again");
+            Ok(())
+        };
+        measure(scenario, bounds, || call(&floor), || call(&client))
+    }
+
     async fn call(&self, client: &Client, vocabulary: &str) -> anyhow::Result<Source> {
         Ok(client.locate(vocabulary, &self.constraint).await?.source)
     }
@@ -145,17 +225,25 @@ struct ThreadedDaemon {
 
 impl ThreadedDaemon {
     fn start(engine: Arc<Engine>) -> anyhow::Result<Self> {
+        Self::start_with(engine, |_| ())
+    }
+
+    fn start_with(engine: Arc<Engine>, edit: impl FnOnce(&mut ServeConfig)) -> anyhow::Result<Self> {
         let runtime = Builder::new_multi_thread().enable_all().build().context("cannot start threads")?;
         let mut config = ServeConfig::of(&engine);
         config.tcp = vec![([127, 0, 0, 1], 0).into()];
+        // All daemons have one store, and one of them its socket.
+        config.unix = config.unix.filter(|socket| !socket.exists());
+        edit(&mut config);
+        let scheme = if config.tls.is_some() { "https" } else { "http" };
         let server = runtime.block_on(Server::bind(engine, &config))?;
-        let unix = server.unix_path().context("the daemon has no socket")?.display().to_string();
+        let unix = server.unix_path().unwrap_or_default().display().to_string();
         let tcp = server.tcp_addresses().next().context("the daemon has no address")?;
         let (stop, stopped) = oneshot::channel::<()>();
         let serving = runtime.spawn(server.run(async {
             let _ = stopped.await;
         }));
-        Ok(Self { unix: format!("unix:{unix}"), tcp: format!("http://{tcp}"), stop, serving, runtime })
+        Ok(Self { unix: format!("unix:{unix}"), tcp: format!("{scheme}://{tcp}"), stop, serving, runtime })
     }
 
     fn stop(self) -> anyhow::Result<()> {

@@ -13,7 +13,8 @@ use gobo_client::{Client, Constraint, Source};
 
 use super::TOKENIZER;
 use super::pool::{called, free_port, number, signal};
-use crate::gobo::Daemon;
+use crate::authority::Authority;
+use crate::gobo::{Daemon, gobo, one};
 
 /// Processes of each host.
 const PROCESSES: usize = 8;
@@ -31,9 +32,14 @@ impl Drop for Balancer {
 impl Balancer {
     /// The shipped configuration, with these daemons.
     fn start(home: &Path, daemons: &[String]) -> (Self, String) {
+        Self::start_as(home, daemons, |shipped| shipped)
+    }
+
+    /// The same, as `edit` changes it.
+    fn start_as(home: &Path, daemons: &[String], edit: impl FnOnce(String) -> String) -> (Self, String) {
         let shipped = include_str!("../../../../../docs/deploy/haproxy.cfg");
         let port = free_port();
-        let mut config = shipped.replace("bind :7450 ", &format!("bind 127.0.0.1:{port} "));
+        let mut config = edit(shipped.to_owned()).replace("bind :7450 ", &format!("bind 127.0.0.1:{port} "));
         for (name, daemon) in ["a", "b", "c"].into_iter().zip(daemons) {
             let placeholder = format!("pool-{name}.example:7450");
             assert!(config.contains(&placeholder));
@@ -192,6 +198,78 @@ fn three_daemons_compile_once_for_two_hosts() {
         assert!(failed <= PROCESSES as u64, "{failed}: {}", daemon.said());
     }
     for (_, daemon) in fleet.hosts.drain(..) {
+        daemon.terminate();
+    }
+}
+
+/// Certificates on both sides of the balancer, as the comments of its configuration say, and tokens behind it.
+#[test]
+#[ignore = "needs HAProxy"]
+fn a_balancer_between_certificates_sends_tokens_on() {
+    let home = tempfile::tempdir().unwrap();
+    let authority = Authority::new(home.path(), "authority");
+    let text = |path: &Path| path.to_str().unwrap().to_owned();
+    let server = authority.issue("server", &["pool.example", "127.0.0.1"], true);
+    let combined = home.path().join("gobo.pem");
+    fs::write(&combined, [fs::read(&server.certificate).unwrap(), fs::read(&server.key).unwrap()].concat())
+        .unwrap();
+    let (token, access) = (home.path().join("host.token"), home.path().join("access.toml"));
+    let roles = ["--role", "resolve", "--role", "read", "--role", "forward"];
+    let made =
+        gobo(home.path(), &[&["access", "token", "host", "--out", &text(&token)][..], &roles].concat());
+    fs::write(&access, made.stdout).unwrap();
+    let mut pool = Vec::new();
+    let addresses: Vec<String> = ["a", "b", "c"]
+        .map(|name| {
+            let address = format!("127.0.0.1:{}", free_port());
+            let args = [
+                ["--listen", &address],
+                ["--tls-cert", &text(&server.certificate)],
+                ["--tls-key", &text(&server.key)],
+                ["--access", &text(&access)],
+                ["--drain-pause", "0s"],
+            ];
+            pool.push(Daemon::start(&home.path().join(name), &args.concat()));
+            format!("http://{address}")
+        })
+        .into();
+    let (_balancer, address) = Balancer::start_as(home.path(), &addresses, |shipped| {
+        let of_daemons = "  default-server proto h2 ";
+        assert!(shipped.contains("ssl crt /etc/haproxy/gobo.pem alpn h2") && shipped.contains(of_daemons));
+        shipped
+            .replace("\n  bind :7450 proto h2\n", &format!("\n  bind :7450 ssl crt {} alpn h2\n", text(&combined)))
+            .replace(" on-marked-down shutdown-sessions\n", &format!(
+                " on-marked-down shutdown-sessions ssl verify required ca-file {} verifyhost pool.example alpn h2 check-alpn h2\n",
+                text(&authority.certificate),
+            ))
+    });
+    let upstream = address.replace("http://", "https://");
+    let (ca, with_token) = (text(&authority.certificate), text(&token));
+    let shown = ["--upstream", &upstream, "--upstream-ca", &ca];
+    let daemon = Daemon::start(
+        &home.path().join("host"),
+        &[&shown[..], &["--upstream-token-file", &with_token]].concat(),
+    );
+    let get = |store: &str, pattern: &str, args: &[&str]| {
+        let get = ["get", "--tokenizer", TOKENIZER, "--regex", pattern];
+        one(&home.path().join(store), 0, &[&get[..], args].concat())
+    };
+    // On a busy machine a connection may take longer than a host waits for one: then it compiles by itself.
+    let (begun, mut sent_on, mut number) = (Instant::now(), 0, 0);
+    while sent_on < 12 {
+        let source = get("host", &format!("a{number}+b"), &[])["source"].clone();
+        (sent_on, number) = (sent_on + u32::from(source == "upstream"), number + 1);
+        let log = || fs::read_to_string(home.path().join("haproxy.log")).unwrap();
+        assert!(begun.elapsed() < Duration::from_secs(60), "{}{}", daemon.said(), log());
+    }
+    // A client of another host, and the same bytes over each way.
+    let direct = ["--server", &*upstream, "--ca", &*ca, "--token-file", &*with_token];
+    let far = get("far", "a0+b", &direct);
+    let bytes = |found: &serde_json::Value| fs::read(found["path"].as_str().unwrap()).unwrap();
+    assert_eq!(bytes(&far), bytes(&get("host", "a0+b", &[])));
+    assert_eq!(far["source"], "stream");
+    daemon.terminate();
+    for daemon in pool {
         daemon.terminate();
     }
 }
