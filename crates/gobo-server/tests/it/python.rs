@@ -4,8 +4,11 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use gobo_engine::UpkeepConfig;
+use gobo_server::{AccessEntry, AccessFile, Role, TlsFiles, access_entry};
 use gobo_types::Constraint;
 
+use crate::authority::Authority;
 use crate::daemon::{Daemon, client};
 
 fn root() -> PathBuf {
@@ -94,5 +97,86 @@ async fn reflection_is_understood_over_every_socket() {
         assert!(methods.starts_with("Resolve ResolveBatch Check"), "{methods}");
         assert!(methods.contains("ImportVocabulary"), "{methods}");
     }
+    daemon.stop().await;
+}
+
+/// The library for C, where it was built beside this test.
+fn library() -> Option<PathBuf> {
+    let exe = std::env::current_exe().unwrap();
+    let beside = exe.parent().unwrap();
+    [beside.join("libgobo.so"), beside.join("../libgobo.so")].into_iter().find(|path| path.exists())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs Python with grpcio"]
+async fn a_worker_of_another_host_resolves_downloads_and_fills_over_tls() {
+    let (folder, store) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let authority = Authority::new(folder.path(), "authority");
+    let server = authority.issue("server", &["localhost", "127.0.0.1"], true);
+    let worker = authority.issue("worker", &["worker.example"], true);
+    let path = |name: &str| folder.path().join(name);
+    let entry = AccessEntry {
+        token: "secret",
+        name: "worker",
+        roles: &[Role::Resolve, Role::Read],
+        tenant: Some("python"),
+    };
+    std::fs::write(path("access.toml"), access_entry(&entry)).unwrap();
+    std::fs::write(path("token"), "secret\n").unwrap();
+    std::fs::write(path("other"), "another").unwrap();
+    let tls = TlsFiles {
+        certificate: server.certificate,
+        key: server.key,
+        client_ca: Some(authority.certificate.clone()),
+        revoked: None,
+    };
+    let daemon = Daemon::start_at(store.path(), UpkeepConfig::default(), |config| {
+        (config.tls, config.access) = (Some(tls), Some(AccessFile(path("access.toml"))));
+    })
+    .await;
+    let found = client(store.path()).resolve("tiny", &Constraint::regex("ab+")).await.unwrap();
+    let example = root().join("docs/examples/remote_worker.py");
+    let address = daemon.tcp.replace("https://", "");
+    let named = |path: &Path| path.to_str().unwrap().to_owned();
+    let call = |regex: &str, token: &str, with_certificate: bool| {
+        let mut args = vec![named(&example), address.clone(), "tiny".to_owned(), regex.to_owned()];
+        args.extend(["--ca".to_owned(), named(&authority.certificate)]);
+        args.extend([
+            "--token-file".to_owned(),
+            named(&path(token)),
+            "--out".to_owned(),
+            named(folder.path()),
+        ]);
+        if with_certificate {
+            args.extend(["--cert".to_owned(), named(&worker.certificate)]);
+            args.extend(["--key".to_owned(), named(&worker.key)]);
+        }
+        match library() {
+            Some(library) => args.extend(["--library".to_owned(), named(&library)]),
+            None => eprintln!("not run: no mask is filled, because libgobo.so was not built"),
+        }
+        python(&args.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    let output = call("ab+", "token", true);
+    let shown = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let downloaded = path(&format!("{}.gobo", found.key));
+    assert!(shown.starts_with(&format!("index: {}\n", downloaded.display())), "{shown}");
+    assert_eq!(std::fs::read(downloaded).unwrap(), std::fs::read(&found.path).unwrap());
+    if library().is_some() {
+        let mut mask = vec![0; found.binding.mask_words()];
+        let matcher = client(store.path()).matcher(&found).unwrap();
+        matcher.fill(&mut mask).unwrap();
+        let ids = (0..32 * mask.len()).filter(|id| mask[id / 32] >> (id % 32) & 1 == 1);
+        let ids: Vec<String> = ids.map(|id| id.to_string()).collect();
+        assert!(shown.ends_with(&format!("mask: {}\n", ids.join(" "))), "{shown}: {ids:?}");
+    }
+    let output = call("(a)\\1", "token", true);
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+    let output = call("ab+", "other", true);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).starts_with("UNAUTHENTICATED: this daemon knows no such token"));
+    let output = call("ab+", "token", false);
+    assert!(!output.status.success(), "without a certificate it is no caller at all");
     daemon.stop().await;
 }
