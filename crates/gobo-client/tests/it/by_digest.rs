@@ -152,7 +152,8 @@ async fn what_a_daemon_lacks_is_sent_to_it_from_bytes() {
     // That this host has it does not help the daemon.
     away.publish_vocabulary(&letters).unwrap();
     assert_unknown(&away, digest, &binding).await;
-    let no_index = away.describe(&[7; 32].into()).await.unwrap_err();
+    let near = client(folder.path());
+    let no_index = near.describe(&[7; 32].into()).await.unwrap_err();
     assert!(matches!(no_index, ClientError::Daemon { kind: ErrorKind::NotFound, .. }), "{no_index:?}");
 
     let import = VocabularyImport {

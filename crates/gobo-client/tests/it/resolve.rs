@@ -138,11 +138,16 @@ async fn a_damaged_file_is_compiled_anew() {
 #[test]
 fn addresses_are_checked_before_anything_is_called() {
     let folder = tempfile::tempdir().unwrap();
-    for bad in ["", "unix:", "daemon.sock", "https://x:1", "http://", "http://a b"] {
+    for bad in ["", "unix:", "daemon.sock", "ftps://x:1", "http://", "https://", "http://a b"] {
         let error = Client::builder().store(folder.path()).server(bad).connect().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid, "{bad}: {error}");
     }
     assert_eq!(Client::builder().connect().unwrap_err().kind(), ErrorKind::Invalid);
+    // Within a workspace the feature may be on for others.
+    match Client::builder().store(folder.path()).server("https://x:1").connect() {
+        Ok(client) => assert_eq!(client.address(), "https://x:1"),
+        Err(error) => assert!(matches!(error, ClientError::NoTls { .. }), "{error}"),
+    }
 }
 
 /// As a container has a volume under another path: another root, the same folders below it.
