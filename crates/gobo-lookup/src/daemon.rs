@@ -17,7 +17,7 @@ use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 use gobo_client::{Client, ClientError, CompileError, Resolved, VocabularyImport, VocabularyRef};
-use gobo_types::{Constraint, ErrorKind, VocabularyDigest, error_chain};
+use gobo_types::{Binding, Constraint, ErrorKind, VocabularyDigest, error_chain};
 
 use crate::found::Bound;
 use crate::stats::Reason;
@@ -136,13 +136,13 @@ impl Daemon {
             return Ok(());
         }
         let import = VocabularyImport {
-            // A daemon knows vocabularies by names alone. This one says nothing but the digest.
-            name: format!("digest-{digest}"),
+            // A daemon knows vocabularies by names alone. This one says nothing but the digest, and nobody has it make masks, whatever
+            // models share the vocabulary.
+            name: format!("by-digest-{digest}"),
             tokenizer_kind: if bound.kind.is_empty() { "unknown".into() } else { bound.kind.clone() },
             vocabulary: bound.vocabulary.clone(),
-            binding: (*bound.binding).clone(),
-            // Models with one vocabulary and several bindings send it under one name.
-            replace: true,
+            binding: Binding { logits_width: bound.vocabulary.len(), ..Binding::default() },
+            replace: false,
         };
         let imported = client.import_vocabulary(&import).await;
         imported.map_err(|error| Turned::Next(Reason::NoVocabulary, error_chain(&error)))?;

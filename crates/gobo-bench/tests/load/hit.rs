@@ -16,7 +16,10 @@ fn hit_reports_every_scenario_beside_its_floor() {
     let stdout = String::from_utf8(output.stdout).unwrap();
     let rows: Vec<Value> = stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let names: Vec<&str> = rows.iter().map(|row| row["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["in_process", "host_open", "unix_socket", "tcp_loopback"]);
+    assert_eq!(
+        names,
+        ["in_process", "host_open", "unix_socket", "tcp_loopback", "token_loopback", "tls_loopback"]
+    );
     for row in &rows {
         assert_eq!((&row["n"], &row["failed"]), (&40.into(), &0.into()), "{row}");
         let us = |key: &str| row[key].as_f64().unwrap();
@@ -28,7 +31,7 @@ fn hit_reports_every_scenario_beside_its_floor() {
     let lines: Vec<&str> = table.lines().collect();
     assert!(lines[0].starts_with("# commit unknown; date 20"), "{table}");
     assert_eq!(lines[1], "name,n,failed,p50_us,p99_us,p999_us,max_us,floor_p50_us,floor_p99_us");
-    assert_eq!(lines.len(), 6);
+    assert_eq!(lines.len(), 8);
     assert!(lines[2..].iter().zip(names).all(|(line, name)| line.starts_with(&format!("{name},40,0,"))));
     assert!(!home.path().join("v0").exists(), "the user's store is left alone");
 }
