@@ -18,6 +18,6 @@ use gobo_cli::{exit, output};
 
 fn main() -> ExitCode {
     let cli = args::Cli::parse();
-    output::log_to_stderr("warn");
+    output::log_to_stderr("warn", output::LogFormat::default());
     exit::exit_code(experiments::run(&cli.options, &cli.experiment))
 }

@@ -11,6 +11,7 @@ mod interrupt;
 
 use std::process::ExitCode;
 
+use gobo_cli::output::LogFormat;
 use gobo_cli::{diagnostics, exit, inputs, output};
 
 fn main() -> ExitCode {
@@ -19,7 +20,9 @@ fn main() -> ExitCode {
         Err(error) => return exit::exit_code(Err(error)),
     };
     // A daemon tells its operator what it does; a command speaks for itself.
-    let level = if matches!(cli.command, args::Command::Serve(_)) { "info" } else { "warn" };
-    output::log_to_stderr(level);
+    match &cli.command {
+        args::Command::Serve(serve) => output::log_to_stderr("info", serve.log_format),
+        _ => output::log_to_stderr("warn", LogFormat::default()),
+    }
     exit::exit_code(commands::run(cli))
 }

@@ -3,6 +3,7 @@ use std::ffi::OsStr;
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 
+use clap::ValueEnum;
 pub use gobo_types::{grouped, human_bytes};
 use indicatif::{ProgressBar, ProgressStyle};
 use tracing_subscriber::EnvFilter;
@@ -18,17 +19,30 @@ pub enum Outcome {
     Refused,
 }
 
+/// How lines of the log are written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// For people
+    #[default]
+    Text,
+    /// A JSON object each
+    Json,
+}
+
 /// Sends what is logged to stderr: from `level` on, or as `GOBO_LOG` says.
 ///
 /// # Panics
 /// If logging was set up before: once in a process.
-pub fn log_to_stderr(level: &str) {
-    tracing_subscriber::fmt()
+pub fn log_to_stderr(level: &str, format: LogFormat) {
+    let log = tracing_subscriber::fmt()
         .with_writer(io::stderr)
-        .with_ansi(is_coloured(&io::stderr()))
+        .with_ansi(is_coloured(&io::stderr()) && format == LogFormat::Text)
         .with_env_filter(EnvFilter::try_from_env("GOBO_LOG").unwrap_or_else(|_| level.into()))
-        .with_target(false)
-        .init();
+        .with_target(false);
+    match format {
+        LogFormat::Text => log.init(),
+        LogFormat::Json => log.json().flatten_event(true).init(),
+    }
 }
 
 /// Whether a stream is a terminal of somebody who has not set `NO_COLOR` (<https://no-color.org>).

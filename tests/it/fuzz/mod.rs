@@ -6,6 +6,7 @@
 //! reader takes becomes a seed, so that later ones go deeper. Whoever finds an input that fails adds it to the seeds of its
 //! target.
 
+mod access;
 mod artifact;
 mod constraints;
 mod mutator;

@@ -18,5 +18,6 @@ mod messages;
 mod names;
 mod out;
 mod prewarm;
+mod prometheus;
 mod stopping;
 mod supervisor;

@@ -55,7 +55,7 @@ impl Access {
     /// Lets a call through, with the roles of its caller and the tenant that it is for; the tenant stands in the metadata afterwards.
     ///
     /// # Errors
-    /// `UNAUTHENTICATED` if nobody knows the caller, `PERMISSION_DENIED` if it may not do this.
+    /// `UNAUTHENTICATED` if nobody knows the caller, `PERMISSION_DENIED` if it may not do this, `UNIMPLEMENTED` if nobody may.
     pub(crate) fn admit(&self, path: &str, shown: &Shown, metadata: &mut HeaderMap) -> Result<Roles, Status> {
         let needed = need(path);
         let who = match (self.identify(shown, metadata.get(AUTHORIZATION)), needed) {
@@ -66,11 +66,17 @@ impl Access {
                 return Err(status);
             }
         };
-        if let Need::Role(role) = needed
-            && !who.roles.has(role)
-        {
-            self.denials.role.fetch_add(1, Ordering::Relaxed);
-            return Err(status::denied(format!("{} has not the role {role}, which {path} needs", who.name)));
+        match needed {
+            Need::Role(role) if !who.roles.has(role) => {
+                self.denials.role.fetch_add(1, Ordering::Relaxed);
+                return Err(status::denied(format!(
+                    "{} has not the role {role}, which {path} needs",
+                    who.name
+                )));
+            }
+            // As of a service that has no such method: a newer client may ask for it.
+            Need::Unknown => return Err(Status::unimplemented("this daemon has no such method")),
+            Need::Role(_) | Need::Nothing => {}
         }
         self.name_tenant(&who, metadata)?;
         Ok(who.roles)

@@ -9,6 +9,8 @@ pub(super) enum Need {
     Nothing,
     /// This role.
     Role(Role),
+    /// There is no such method here.
+    Unknown,
 }
 
 const SERVICE: &str = "/gobo.v1.Gobo/";
@@ -41,11 +43,11 @@ const OPEN: [&str; 3] = [
     "/grpc.reflection.v1alpha.ServerReflection/",
 ];
 
-/// What a caller needs for the method of this path. Of one that is not known, the most.
+/// What a caller needs for the method of this path. One without a row is none, whatever stands behind.
 pub(super) fn need(path: &str) -> Need {
     if let Some(method) = path.strip_prefix(SERVICE) {
         let known = METHODS.iter().find(|(name, _)| *name == method);
-        return known.map_or(Need::Role(Role::Admin), |(_, need)| *need);
+        return known.map_or(Need::Unknown, |(_, need)| *need);
     }
-    if OPEN.iter().any(|service| path.starts_with(service)) { Need::Nothing } else { Need::Role(Role::Admin) }
+    if OPEN.iter().any(|service| path.starts_with(service)) { Need::Nothing } else { Need::Unknown }
 }

@@ -230,3 +230,54 @@ async fn connections_without_a_call_make_room_for_new_ones() {
     assert!(status.connections <= 4 && status.connections_closed >= 17, "{status:?}");
     daemon.stop().await;
 }
+
+/// A caller that does not read its file holds a place until its deadline, and no longer.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn files_are_sent_to_so_many_at_a_time_and_until_the_deadline() {
+    let folder = tempfile::tempdir().unwrap();
+    let limits = ServeLimits { fetches: 1, ..ServeLimits::default() };
+    let daemon = Daemon::start_limited(folder.path(), limits).await;
+    let here = client(folder.path());
+    // A file of several chunks: no window has room for it.
+    let items: Vec<String> =
+        (0..60_000).map(|item: u32| format!("{:08x}", item.wrapping_mul(2_654_435_761))).collect();
+    let found = here.resolve("tiny", &Constraint::choice(items)).await.unwrap();
+    assert!(found.index.file_bytes().len() > 2 << 20, "{}", found.index.file_bytes().len());
+    let ask = |timeout: Duration| {
+        let key = Bytes::copy_from_slice(found.key.as_bytes());
+        let mut request = tonic::Request::new(v1::FetchIndexRequest { key });
+        request.set_timeout(timeout);
+        let mut stub = crate::raw::raw(&here);
+        async move { stub.fetch_index(request).await.map(tonic::Response::into_inner) }
+    };
+    let mut unread = ask(Duration::from_secs(2)).await.unwrap();
+    let turned_away = ask(Duration::from_secs(60)).await.unwrap_err();
+    assert_eq!(turned_away.code(), Code::ResourceExhausted);
+    assert!(tonic_types::StatusExt::get_details_retry_info(&turned_away).is_some());
+    // Its place is free once its deadline has passed, although it was not read.
+    let begun = std::time::Instant::now();
+    let mut whole = loop {
+        match ask(Duration::from_secs(60)).await {
+            Ok(stream) => break stream,
+            Err(busy) => assert_eq!(busy.code(), Code::ResourceExhausted),
+        }
+        assert!(begun.elapsed() < Duration::from_secs(30), "the place is not given back");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    };
+    let mut bytes = 0;
+    while let Some(reply) = whole.message().await.unwrap() {
+        if let Some(v1::fetch_reply::Part::Chunk(chunk)) = reply.part {
+            bytes += chunk.len();
+        }
+    }
+    assert_eq!(bytes, found.index.file_bytes().len());
+    let late = loop {
+        match unread.message().await {
+            Ok(Some(_)) => {}
+            Ok(None) => panic!("it came whole"),
+            Err(status) => break status,
+        }
+    };
+    assert_eq!(late.code(), Code::DeadlineExceeded, "{late}");
+    daemon.stop().await;
+}

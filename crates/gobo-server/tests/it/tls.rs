@@ -487,3 +487,63 @@ async fn a_daemon_does_not_start_half_secured() {
     let error = start(&|config| config.admin = vec![everywhere]).await.unwrap_err();
     assert!(matches!(error, ServeError::AdminInsecure { .. }), "{error:?}");
 }
+
+/// What a client may do to HTTP/2 once it is through the handshake: begin streams without end, and reset them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn streams_without_end_and_rapid_resets_harm_nobody_else() {
+    let place = place();
+    let server = place.authority.issue("server", &["127.0.0.1"], true);
+    let daemon = place.start(|config| config.tls = Some(files(&server))).await;
+    let (good, _store) = client(&daemon, place.trusting());
+    good.resolve("tiny", &Constraint::regex("a+b")).await.unwrap();
+    let attack = |resets: bool| {
+        let (host, ca) = (host(&daemon), place.authority.certificate.clone());
+        async move {
+            let mut roots = rustls::RootCertStore::empty();
+            let pem = std::fs::read(ca).unwrap();
+            roots.add(rustls::pki_types::pem::PemObject::from_pem_slice(&pem).unwrap()).unwrap();
+            let provider = Arc::new(rustls::crypto::ring::default_provider());
+            let config = rustls::ClientConfig::builder_with_provider(provider);
+            let config = config.with_safe_default_protocol_versions().unwrap().with_root_certificates(roots);
+            let mut config = config.with_no_client_auth();
+            config.alpn_protocols = vec![b"h2".to_vec()];
+            let connector = tokio_rustls::TlsConnector::from(Arc::new(config));
+            let stream = TcpStream::connect(&host).await.unwrap();
+            let name = rustls::pki_types::ServerName::try_from("127.0.0.1").unwrap();
+            let stream = connector.connect(name, stream).await.unwrap();
+            let (mut requests, connection) = h2::client::handshake(stream).await.unwrap();
+            tokio::spawn(connection);
+            let mut held = Vec::new();
+            for _ in 0..10_000 {
+                // It was closed for that.
+                let Ok(ready) = requests.clone().ready().await else { return };
+                requests = ready;
+                let request = http::Request::post(format!("https://{host}/gobo.v1.Gobo/Resolve"))
+                    .header("content-type", "application/grpc")
+                    .body(())
+                    .unwrap();
+                let Ok((answer, mut body)) = requests.send_request(request, false) else { return };
+                if resets {
+                    body.send_reset(h2::Reason::CANCEL);
+                } else {
+                    held.push((answer, body));
+                    if held.len() >= 256 {
+                        held.clear();
+                    }
+                }
+            }
+        }
+    };
+    for resets in [false, true] {
+        let attackers: Vec<_> = (0..4).map(|_| tokio::spawn(attack(resets))).collect();
+        for number in 0..20 {
+            good.locate("tiny", &Constraint::regex(format!("a{{{number}}}b"))).await.unwrap();
+        }
+        for attacker in attackers {
+            let _ = tokio::time::timeout(Duration::from_secs(60), attacker).await.unwrap();
+        }
+    }
+    let status = Client::builder().store(place.store.path()).connect().unwrap().status().await.unwrap();
+    assert!(status.calls <= 2, "{status:?}");
+    daemon.stop().await;
+}

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use gobo_cli::options::{Bound, Defaults, bound, duration, group, host_and_port, size};
+use gobo_cli::output::LogFormat;
 use gobo_engine::Shard;
 
 pub(crate) use self::bucket::{BucketArgs, ModeArg, OrderArg, PullLimits, WriteArgs};
@@ -114,6 +115,9 @@ pub(crate) struct ServeArgs {
     /// Serve operators over HTTP: /metrics for Prometheus, /healthz, /readyz. With --tls-cert, or --admin-open, where others reach the address
     #[arg(long, value_name = "HOST:PORT", value_parser = host_and_port)]
     pub(crate) admin: Option<String>,
+    /// How lines of the log are written; GOBO_LOG says which
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
+    pub(crate) log_format: LogFormat,
     /// The group that may connect to the socket beside its owner: a name of /etc/group, or a number [default: that of the daemon]
     #[arg(long, value_name = "GROUP", value_parser = group)]
     pub(crate) socket_group: Option<u32>,

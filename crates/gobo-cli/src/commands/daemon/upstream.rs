@@ -104,10 +104,9 @@ fn failed(error: ClientError, is_callers: bool) -> Forwarded {
         ClientError::Daemon { kind: ErrorKind::Busy, message, retry_after: Some(after) } => {
             Forwarded::Busy(CompileError::Unavailable { why: message.into(), retry_after: Some(after) })
         }
-        // A daemon that shuts down, a balancer without daemons.
-        ClientError::Unreachable { .. } | ClientError::Daemon { kind: ErrorKind::Busy, .. } => {
-            Forwarded::Down(why)
-        }
+        // A daemon that shuts down, a balancer without daemons; one that lets this host do nothing, which is no answer to a call either.
+        ClientError::Unreachable { .. }
+        | ClientError::Daemon { kind: ErrorKind::Busy | ErrorKind::Denied, .. } => Forwarded::Down(why),
         ClientError::Timeout { .. } | ClientError::Daemon { kind: ErrorKind::Deadline, .. } => {
             if is_callers {
                 Forwarded::Late
@@ -150,5 +149,6 @@ mod tests {
         assert!(matches!(failed(late(), true), Forwarded::Late));
         assert!(matches!(failed(late(), false), Forwarded::Down(_)));
         assert!(matches!(failed(daemon(ErrorKind::Internal, None), false), Forwarded::Failed(_)));
+        assert!(matches!(failed(daemon(ErrorKind::Denied, None), false), Forwarded::Down(_)));
     }
 }
