@@ -18,6 +18,7 @@ use gobo_cli::{exit, output};
 
 fn main() -> ExitCode {
     let cli = args::Cli::parse();
-    output::log_to_stderr("warn", output::LogFormat::default());
+    // What the environment says is a filter, or is passed over.
+    let _ = output::log_to_stderr(&output::filter_of_command(), output::LogFormat::default());
     exit::exit_code(experiments::run(&cli.options, &cli.experiment))
 }

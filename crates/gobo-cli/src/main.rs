@@ -20,9 +20,12 @@ fn main() -> ExitCode {
         Err(error) => return exit::exit_code(Err(error)),
     };
     // A daemon tells its operator what it does; a command speaks for itself.
-    match &cli.command {
-        args::Command::Serve(serve) => output::log_to_stderr("info", serve.log_format),
-        _ => output::log_to_stderr("warn", LogFormat::default()),
+    let logging = match &cli.command {
+        args::Command::Serve(serve) => output::log_to_stderr(&serve.log, serve.log_format),
+        _ => output::log_to_stderr(&output::filter_of_command(), LogFormat::default()),
+    };
+    if let Err(error) = logging {
+        return exit::exit_code(Err(error.into()));
     }
     exit::exit_code(commands::run(cli))
 }

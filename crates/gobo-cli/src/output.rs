@@ -2,11 +2,15 @@
 use std::ffi::OsStr;
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
+use std::sync::OnceLock;
 
 use clap::ValueEnum;
 pub use gobo_types::{grouped, human_bytes};
 use indicatif::{ProgressBar, ProgressStyle};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::ParseError;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{EnvFilter, Layer as _, reload};
 
 /// How a command ended, for the exit status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,20 +33,44 @@ pub enum LogFormat {
     Json,
 }
 
-/// Sends what is logged to stderr: from `level` on, or as `GOBO_LOG` says.
+/// Changes which lines are written, once logging is set up.
+static FILTER: OnceLock<Box<dyn Fn(EnvFilter) -> bool + Send + Sync>> = OnceLock::new();
+
+/// Sends what is logged to stderr, as `filter` says.
+///
+/// # Errors
+/// If the filter is none.
 ///
 /// # Panics
 /// If logging was set up before: once in a process.
-pub fn log_to_stderr(level: &str, format: LogFormat) {
-    let log = tracing_subscriber::fmt()
-        .with_writer(io::stderr)
-        .with_ansi(is_coloured(&io::stderr()) && format == LogFormat::Text)
-        .with_env_filter(EnvFilter::try_from_env("GOBO_LOG").unwrap_or_else(|_| level.into()))
-        .with_target(false);
-    match format {
-        LogFormat::Text => log.init(),
-        LogFormat::Json => log.json().flatten_event(true).init(),
+pub fn log_to_stderr(filter: &str, format: LogFormat) -> Result<(), ParseError> {
+    let (filter, handle) = reload::Layer::new(EnvFilter::try_new(filter)?);
+    let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr).with_target(false);
+    let lines = match format {
+        LogFormat::Text => lines.with_ansi(is_coloured(&io::stderr())).boxed(),
+        LogFormat::Json => lines.with_ansi(false).json().flatten_event(true).boxed(),
+    };
+    tracing_subscriber::registry().with(filter).with(lines).init();
+    let _ = FILTER.set(Box::new(move |filter| handle.reload(filter).is_ok()));
+    Ok(())
+}
+
+/// Changes which lines are written from now on.
+///
+/// # Errors
+/// If the filter is none.
+pub fn log_as(filter: &str) -> Result<(), ParseError> {
+    let filter = EnvFilter::try_new(filter)?;
+    if let Some(change) = FILTER.get() {
+        change(filter);
     }
+    Ok(())
+}
+
+/// The filter of a command: what `GOBO_LOG` says, where that is one, else warnings.
+pub fn filter_of_command() -> String {
+    let given = std::env::var("GOBO_LOG").ok();
+    given.filter(|filter| EnvFilter::try_new(filter).is_ok()).unwrap_or_else(|| "warn".to_owned())
 }
 
 /// Whether a stream is a terminal of somebody who has not set `NO_COLOR` (<https://no-color.org>).

@@ -27,7 +27,7 @@ pub(crate) use self::daemon::{
 pub(crate) use self::grammar::{GrammarCommand, LintArgs};
 pub(crate) use self::manual::{CompletionsArgs, ManArgs};
 pub(crate) use self::operand::Operand;
-pub(crate) use self::parse::{command, parse};
+pub(crate) use self::parse::{command, parse, parse_again};
 pub(crate) use self::store::{CatalogCommand, GcArgs, LsArgs, PinArgs, StatusArgs, UnpinArgs, VerifyArgs};
 pub(crate) use self::tokenizer::TokenizerCommand;
 pub(crate) use gobo_cli::options::{Global, StoreWriters};

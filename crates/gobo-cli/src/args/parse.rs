@@ -1,4 +1,4 @@
-use clap::{CommandFactory as _, FromArgMatches as _};
+use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _};
 
 use super::cli::{Cli, Command};
 use super::config;
@@ -18,10 +18,25 @@ pub(crate) fn parse() -> anyhow::Result<Cli> {
     let command = command();
     let (args, given) = config::complete(&command, std::env::args_os().collect())?;
     let matches = command.clone().get_matches_from(args);
-    let mut cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    refuse_unused(&cli, &matches)?;
+    read(&command, &matches, &given)
+}
+
+/// The same once more, for a daemon that runs: its file may be another by now.
+///
+/// # Errors
+/// As for [`parse`], and for what would have ended the process.
+pub(crate) fn parse_again() -> anyhow::Result<Cli> {
+    let command = command();
+    let (args, given) = config::complete(&command, std::env::args_os().collect())?;
+    let matches = command.clone().try_get_matches_from(args)?;
+    read(&command, &matches, &given)
+}
+
+fn read(command: &clap::Command, matches: &ArgMatches, given: &config::Given) -> anyhow::Result<Cli> {
+    let mut cli = Cli::from_arg_matches(matches)?;
+    refuse_unused(&cli, matches)?;
     if let (Command::Serve(args), Some(serve)) = (&mut cli.command, matches.subcommand_matches("serve")) {
-        args.printed = args.print_config.then(|| config::print(&command, serve, &given));
+        args.printed = config::print(command, serve, given);
     }
     Ok(cli)
 }

@@ -8,4 +8,4 @@ mod units;
 pub use constraint::{Builtin, ConstraintArgs, GrammarArgs, Match, RegexArgs, SourceArgs, Start};
 pub use global::{Global, StoreWriters};
 pub use schema::{Defaults, SchemaArgs};
-pub use units::{Bound, bound, count, duration, group, host_and_port, size};
+pub use units::{Bound, bound, count, duration, group, host_and_port, log_filter, size};

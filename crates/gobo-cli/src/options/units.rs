@@ -110,6 +110,16 @@ pub fn host_and_port(text: &str) -> Result<String, String> {
     })
 }
 
+/// Which lines are logged, as `tracing_subscriber` reads it.
+///
+/// # Errors
+/// If the text is no filter.
+pub fn log_filter(text: &str) -> Result<String, String> {
+    let read = tracing_subscriber::EnvFilter::try_new(text);
+    read.map(|_| text.to_owned())
+        .map_err(|error| format!("expected info, or warn,gobo_engine=debug: {error}"))
+}
+
 fn scaled(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     let unit = units.iter().find_map(|(unit, scale)| Some((text.strip_suffix(unit)?, *scale)));
     let (number, scale) = unit.unwrap_or((text, 1));

@@ -274,3 +274,37 @@ fn the_environment_goes_between_the_file_and_the_command_line() {
         assert!(printed.lines().any(|printed| printed == line), "{line}\n{printed}");
     }
 }
+
+#[test]
+fn a_hangup_takes_over_the_filter_of_the_log_and_says_what_needs_a_restart() {
+    let home = tempfile::tempdir().unwrap();
+    let config = home.path().join("gobo.toml");
+    fs::write(&config, "queue = 5\nlog = \"warn\"\nlog-format = \"json\"\n").unwrap();
+    let daemon = Daemon::start(&home.path().join("store"), &["--config", text(&config), "--grace", "9s"]);
+    let hangup = |said: &str| {
+        assert!(Command::new("kill").args(["-HUP", &daemon.id().to_string()]).status().unwrap().success());
+        let begun = Instant::now();
+        while !daemon.said().contains(said) {
+            assert!(begun.elapsed() < Duration::from_secs(30), "{said}: {}", daemon.said());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    hangup("reloaded: certificates and access");
+    assert!(!daemon.said().contains("needs a restart"), "{}", daemon.said());
+    // What the command line gives is not the file's.
+    fs::write(
+        &config,
+        "queue = 6\ntenant-jobs = 7\ngrace = \"1h\"\nlog = \"debug\"\nlog-format = \"json\"\n",
+    )
+    .unwrap();
+    hangup("needs a restart: queue, tenant-jobs");
+    let _ = one(&home.path().join("store"), 0, &["status"]);
+    let begun = Instant::now();
+    while !daemon.said().lines().any(|line| line.starts_with('{') && line.contains("\"level\":\"DEBUG\"")) {
+        assert!(begun.elapsed() < Duration::from_secs(30), "{}", daemon.said());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    fs::write(&config, "queue = \"many\"\n").unwrap();
+    hangup("line 1: invalid value 'many'");
+    daemon.terminate();
+}

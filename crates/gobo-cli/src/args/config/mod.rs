@@ -9,8 +9,8 @@ mod given;
 mod options;
 mod print;
 
-pub(super) use self::given::complete;
 pub(crate) use self::given::settings_as_args;
+pub(super) use self::given::{Given, complete};
 pub(super) use self::options::with_variables;
 pub(super) use self::print::print;
 

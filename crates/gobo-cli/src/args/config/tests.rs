@@ -29,6 +29,7 @@ fn sample(arg: &Arg) -> String {
         "ADDRESS" => "http://127.0.0.1:7",
         "NAME" => "some name",
         "N" | "MS" | "NS" | "S" | "MIB" => "777",
+        "FILTER" => "warn",
         other => panic!("--{} has a value {other} that this test knows no sample of", arg.get_id()),
     }
     .to_owned()

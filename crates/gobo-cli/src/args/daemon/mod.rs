@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use gobo_cli::options::{Bound, Defaults, bound, duration, group, host_and_port, size};
+use gobo_cli::options::{Bound, Defaults, bound, duration, group, host_and_port, log_filter, size};
 use gobo_cli::output::LogFormat;
 use gobo_engine::Shard;
 
@@ -106,16 +106,19 @@ pub(crate) struct ServeArgs {
     /// Print all options with their values and where each comes from, as such a file, and end
     #[arg(long)]
     pub(crate) print_config: bool,
-    /// What is to be printed.
+    /// All options with their values, as they are printed.
     #[arg(skip)]
-    pub(crate) printed: Option<String>,
+    pub(crate) printed: String,
     /// Listen on TCP too, for workers on other hosts: with --tls-cert, or --insecure, where others reach the address. A name stands for all its addresses
     #[arg(long, value_name = "HOST:PORT", value_parser = host_and_port)]
     pub(crate) listen: Option<String>,
     /// Serve operators over HTTP: /metrics for Prometheus, /healthz, /readyz. With --tls-cert, or --admin-open, where others reach the address
     #[arg(long, value_name = "HOST:PORT", value_parser = host_and_port)]
     pub(crate) admin: Option<String>,
-    /// How lines of the log are written; GOBO_LOG says which
+    /// Which lines are logged: error, warn, info, debug, trace, or by crate, as in warn,gobo_engine=debug
+    #[arg(long, value_name = "FILTER", default_value = "info", value_parser = log_filter)]
+    pub(crate) log: String,
+    /// How lines of the log are written
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
     pub(crate) log_format: LogFormat,
     /// The group that may connect to the socket beside its owner: a name of /etc/group, or a number [default: that of the daemon]

@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,9 +18,10 @@ use tokio::sync::{Notify, watch};
 use super::pull::in_words;
 use super::supervisor;
 use super::upstream::Pool;
-use crate::args::{Global, ModeArg, ServeArgs};
+use crate::args::{Command, Global, ModeArg, ServeArgs, parse_again};
 use crate::backend;
 use crate::output::{self, Outcome};
+use gobo_cli::exit::complain;
 
 fn config(global: &Global, args: &ServeArgs, runtime: &Handle) -> anyhow::Result<EngineConfig> {
     let processes = if args.inline {
@@ -208,23 +209,50 @@ fn pull(engine: &Engine, name: &str, max_bytes: Option<u64>, whole: &mut HashMap
     }
 }
 
-/// Reads the files of certificates and access anew at each SIGHUP. What cannot be used is in the log.
-async fn reload_on_hangup(mut hangup: Signal, reload: Reload) {
+/// Reads the files of certificates, access and options anew at each SIGHUP, and says what of the options has changed.
+async fn reload_on_hangup(mut hangup: Signal, reload: Reload, started_with: String) {
     let runtime = Handle::current();
     while hangup.recv().await.is_some() {
-        let reload = reload.clone();
         supervisor::reloading();
-        if let Ok(broken) = runtime.spawn_blocking(move || reload.now()).await {
+        let (reload, started_with) = (reload.clone(), started_with.clone());
+        let read = runtime.spawn_blocking(move || (reload.now(), options_again(&started_with)));
+        if let Ok((broken, options)) = read.await {
             let said = if broken.is_empty() { "reloaded" } else { "not all could be reloaded" };
-            output::note(format_args!("{said}: certificates and access; options need a restart"));
+            output::note(format_args!("{said}: certificates and access"));
+            match options {
+                Ok(changed) if changed.is_empty() => {}
+                Ok(changed) => output::note(format_args!("needs a restart: {}", changed.join(", "))),
+                Err(error) => complain(&error.context("the options from before stay")),
+            }
         }
         supervisor::ready();
     }
 }
 
+/// The names of options that are not what a daemon was started with. Of them the filter of the log is taken over at once.
+fn options_again(started_with: &str) -> anyhow::Result<Vec<String>> {
+    let Command::Serve(now) = parse_again()?.command else { return Ok(Vec::new()) };
+    output::log_as(&now.log)?;
+    // Without the origins: where a value comes from is no matter of the daemon.
+    let settings = |printed: &str| -> HashMap<String, String> {
+        let settings = printed.lines().filter_map(|line| {
+            let line = line.trim_start_matches("# ");
+            line.split("  # ")
+                .next()?
+                .split_once(" = ")
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        });
+        settings.collect()
+    };
+    let (before, now) = (settings(started_with), settings(&now.printed));
+    let names: BTreeSet<&String> = before.keys().chain(now.keys()).collect();
+    let changed = names.into_iter().filter(|name| *name != "log" && before.get(*name) != now.get(*name));
+    Ok(changed.cloned().collect())
+}
+
 pub(crate) fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<Outcome> {
-    if let Some(printed) = &args.printed {
-        output::line(printed.trim_end())?;
+    if args.print_config {
+        output::line(args.printed.trim_end())?;
         return Ok(Outcome::Yes);
     }
     let starting = supervisor::starting();
@@ -276,7 +304,8 @@ pub(crate) fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<Outcome> 
             output::note(format_args!("operators on {scheme}://{address}: /metrics, /healthz, /readyz"));
         }
         output::note(format_args!("a stop waits at most {}", in_seconds(longest_stop(args))));
-        tokio::spawn(reload_on_hangup(signal(SignalKind::hangup())?, server.reload()));
+        let hangup = signal(SignalKind::hangup())?;
+        tokio::spawn(reload_on_hangup(hangup, server.reload(), args.printed.clone()));
         supervisor::ready();
         supervisor::keep_alive();
         let (first, second) = (Notify::new(), Notify::new());
