@@ -250,7 +250,7 @@ async fn files_are_sent_to_so_many_at_a_time_and_until_the_deadline() {
         let mut stub = crate::raw::raw(&here);
         async move { stub.fetch_index(request).await.map(tonic::Response::into_inner) }
     };
-    let mut unread = ask(Duration::from_secs(2)).await.unwrap();
+    let mut unread = ask(Duration::from_secs(6)).await.unwrap();
     let turned_away = ask(Duration::from_secs(60)).await.unwrap_err();
     assert_eq!(turned_away.code(), Code::ResourceExhausted);
     assert!(tonic_types::StatusExt::get_details_retry_info(&turned_away).is_some());
