@@ -99,7 +99,7 @@ fn a_host_has_its_misses_compiled_by_another() {
 fn a_pool_that_says_nothing_is_given_up_before_its_callers_give_up() {
     let Hosts { _home, pool, host } = hosts();
     let (pool_daemon, address) = called(&pool, &[]);
-    let host_daemon = Daemon::start(&host, &["--upstream", &address, "--upstream-budget-ms", "500"]);
+    let host_daemon = Daemon::start(&host, &["--upstream", &address, "--upstream-budget-ms", "3000"]);
     assert_eq!(get(&host, "a+")["source"], "upstream");
     signal(&pool_daemon, "-STOP");
     for number in 1..=6 {
