@@ -18,9 +18,10 @@ pub struct ServeLimits {
     /// Most bytes that requests hold from their first byte to their answer, decoded or not, and long answers until they are
     /// read. A quarter is kept for requests below 64 KiB; more are turned away, except requests of up to 8 KiB. Default 128 MiB.
     pub request_bytes: u64,
-    /// Most files at a time that are sent to callers. More are turned away. Default 256, some 300 KiB each while their clients read.
+    /// Most files at a time that are sent to callers. More are turned away. Default 256, each with a chunk of 1 MiB at most,
+    /// which counts in `request_bytes`.
     pub fetches: usize,
-    /// Most TLS handshakes at a time; the one that has lasted longest makes room. Default 256, some 50 KiB each.
+    /// Most TLS handshakes at a time; the one that has lasted longest makes room. Default 256.
     pub handshakes: usize,
     /// How long a TLS handshake may take. Default 5 seconds.
     pub handshake: Duration,

@@ -319,8 +319,8 @@ impl Reload {
     /// # Errors
     /// One for each kind of files that cannot be used: those from before stay.
     pub fn now(&self) -> Vec<FileError> {
-        let certificates = self.certificates.as_ref().map(|watched| watched.look());
-        let policy = self.policy.as_ref().map(|watched| watched.look());
+        let certificates = self.certificates.as_ref().map(|watched| watched.look_again());
+        let policy = self.policy.as_ref().map(|watched| watched.look_again());
         [certificates, policy].into_iter().flatten().filter_map(Result::err).collect()
     }
 

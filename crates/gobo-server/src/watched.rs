@@ -7,7 +7,7 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -52,6 +52,8 @@ pub(crate) struct Watched<T> {
     current: watch::Sender<Arc<T>>,
     /// The digest of what was looked at last, or of the error.
     seen: Mutex<Digest>,
+    /// Whether that made no value.
+    is_broken: AtomicBool,
     replaced: AtomicU64,
     broken: AtomicU64,
 }
@@ -84,7 +86,16 @@ impl<T: Send + Sync + 'static> Watched<T> {
         let seen = Mutex::new(digest(&contents));
         let [replaced, broken] = [0; 2].map(AtomicU64::new);
         let current = watch::Sender::new(Arc::new(value));
-        Ok(Arc::new(Self { what, paths, parse: Box::new(parse), current, seen, replaced, broken }))
+        Ok(Arc::new(Self {
+            what,
+            paths,
+            parse: Box::new(parse),
+            current,
+            seen,
+            is_broken: AtomicBool::new(false),
+            replaced,
+            broken,
+        }))
     }
 
     /// The value now.
@@ -109,7 +120,9 @@ impl<T: Send + Sync + 'static> Watched<T> {
             return Ok(false);
         }
         *seen = now;
-        match read.and_then(|contents| (self.parse)(&contents)) {
+        let value = read.and_then(|contents| (self.parse)(&contents));
+        self.is_broken.store(value.is_err(), Ordering::Relaxed);
+        match value {
             Ok(value) => {
                 self.current.send_replace(Arc::new(value));
                 self.replaced.fetch_add(1, Ordering::Relaxed);
@@ -126,6 +139,15 @@ impl<T: Send + Sync + 'static> Watched<T> {
                 Err(error)
             }
         }
+    }
+
+    /// As [`Self::look`], and tells again of files that could not be used before: somebody asks.
+    pub(crate) fn look_again(&self) -> Result<bool, FileError> {
+        let is_broken = self.is_broken.load(Ordering::Relaxed);
+        if is_broken {
+            *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Digest::of(b"");
+        }
+        self.look()
     }
 
     /// Looks at the files from now on, for as long as somebody has the value.
@@ -167,13 +189,14 @@ mod tests {
                 .map_err(|_| FileError::Content { path: "number".into(), why: "no number".into() })
         };
         let watched = Watched::open("numbers", vec![path.clone()], parse).unwrap();
-        assert!(!watched.look().unwrap());
+        assert!(!watched.look().unwrap() && !watched.look_again().unwrap());
         std::fs::write(&path, "2").unwrap();
         assert!(watched.look().unwrap());
         for broken in 0..2 {
             std::fs::write(&path, format!("half{broken}")).unwrap();
             assert!(watched.look().is_err());
             assert!(!watched.look().unwrap(), "once is enough");
+            assert!(watched.look_again().is_err(), "unless somebody asks");
             assert_eq!(*watched.get(), 2);
         }
         std::fs::remove_file(&path).unwrap();
@@ -184,7 +207,7 @@ mod tests {
         std::fs::write(&path, "3").unwrap();
         assert!(watched.look().unwrap());
         assert_eq!(*watched.get(), 3);
-        assert_eq!(watched.replacements(), Replacements { replaced: 2, broken: 4 });
+        assert_eq!(watched.replacements(), Replacements { replaced: 2, broken: 6 });
         std::fs::write(&path, vec![b'1'; 5 << 20]).unwrap();
         assert!(matches!(watched.look(), Err(FileError::TooLong { .. })));
     }

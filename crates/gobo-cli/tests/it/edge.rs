@@ -107,7 +107,7 @@ fn a_daemon_behind_certificates_and_tokens() {
 
     let key = kept["index_key"].as_str().unwrap();
     let said = refused(&call(&authority.certificate, &worker, &["pin", key]));
-    assert!(said.contains("worker has not the role admin"), "{said}");
+    assert!(said.contains("worker does not have the role admin"), "{said}");
     assert!(call(&authority.certificate, &ops, &["pin", key]).status.success());
     let said =
         refused(&gobo(far.path(), &["status", "--server", &address, "--ca", text(&authority.certificate)]));

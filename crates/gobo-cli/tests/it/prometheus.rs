@@ -85,7 +85,7 @@ fn panels() -> Vec<(String, String)> {
 }
 
 #[test]
-#[ignore = "needs Prometheus"]
+#[ignore = "needs GOBO_PROMETHEUS, the program of Prometheus"]
 fn every_query_of_the_dashboard_is_answered() {
     let home = tempfile::tempdir().unwrap();
     let admin = format!("127.0.0.1:{}", free_port());

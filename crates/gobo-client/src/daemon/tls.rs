@@ -20,6 +20,9 @@ use crate::error::ClientError;
 /// Most bytes of one file.
 const MAX_BYTES: usize = 4 << 20;
 
+/// The digests of authorities, certificate and key, and what was made of them.
+type Last = ([Option<Digest>; 3], Arc<ClientConfig>);
+
 /// How connections are made to a daemon that speaks TLS.
 #[derive(Debug)]
 pub(super) struct Tls {
@@ -28,7 +31,7 @@ pub(super) struct Tls {
     port: u16,
     name: ServerName<'static>,
     /// What the files made last: with it sessions are resumed.
-    last: Mutex<Option<(Digest, Arc<ClientConfig>)>>,
+    last: Mutex<Option<Last>>,
 }
 
 impl Tls {
@@ -72,63 +75,74 @@ impl Tls {
     /// What the files say now.
     fn config(&self) -> Result<Arc<ClientConfig>, ClientError> {
         let Credentials { ca, certificate, key, .. } = &self.credentials;
-        let paths: Vec<&PathBuf> = [ca, certificate, key].into_iter().flatten().collect();
-        let contents: Result<Vec<_>, _> = paths.iter().map(|path| read_file(path, MAX_BYTES)).collect();
-        let digest = Digest::of(&contents?.concat());
+        let read = |path: &Option<PathBuf>| -> Result<Option<Pem>, ClientError> {
+            let Some(path) = path else { return Ok(None) };
+            Ok(Some(Pem { path: path.clone(), bytes: read_file(path, MAX_BYTES)? }))
+        };
+        // What is compared is what is used: each may be replaced at any moment.
+        let files = [read(ca)?, read(certificate)?, read(key)?];
+        let digests = files.each_ref().map(|file| file.as_ref().map(|file| Digest::of(&file.bytes)));
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, config)) = last.as_ref().filter(|(of, _)| *of == digest) {
+        if let Some((_, config)) = last.as_ref().filter(|(of, _)| *of == digests) {
             return Ok(Arc::clone(config));
         }
-        let config = Arc::new(self.read_config()?);
-        *last = Some((digest, Arc::clone(&config)));
+        let config = Arc::new(config_of(&files)?);
+        *last = Some((digests, Arc::clone(&config)));
         Ok(config)
     }
+}
 
-    fn read_config(&self) -> Result<ClientConfig, ClientError> {
-        let Credentials { ca, certificate, key, .. } = &self.credentials;
-        let mut roots = RootCertStore::empty();
-        match ca {
-            Some(path) => {
-                for root in certificates(path)? {
-                    roots.add(root).map_err(|error| wrong(path, &error))?;
-                }
-            }
-            // Those that cannot be read are of no use, and there are others.
-            None => drop(roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs)),
+/// A file in PEM.
+struct Pem {
+    path: PathBuf,
+    bytes: Vec<u8>,
+}
+
+impl Pem {
+    /// The certificates in it: at least one.
+    fn certificates(&self) -> Result<Vec<CertificateDer<'static>>, ClientError> {
+        let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&self.bytes).collect();
+        let read = read.map_err(|error| wrong(&self.path, &error))?;
+        if read.is_empty() {
+            return Err(wrong(&self.path, &"no certificate in PEM"));
         }
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let at = certificate.as_deref().or(ca.as_deref()).unwrap_or(Path::new(""));
-        let builder = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(|error| wrong(at, &error))?
-            .with_root_certificates(roots);
-        let mut config = match (certificate, key) {
-            (None, None) => builder.with_no_client_auth(),
-            (Some(certificate), Some(key)) => {
-                let key_der = PrivateKeyDer::from_pem_slice(&read_file(key, MAX_BYTES)?);
-                let key_der = key_der.map_err(|error| wrong(key, &error))?;
-                let chain = certificates(certificate)?;
-                builder.with_client_auth_cert(chain, key_der).map_err(|error| wrong(certificate, &error))?
-            }
-            (Some(path), None) | (None, Some(path)) => {
-                return Err(wrong(path, &"a certificate and its key go together"));
-            }
-        };
-        config.alpn_protocols = vec![b"h2".to_vec()];
-        Ok(config)
+        Ok(read)
     }
+}
+
+fn config_of([ca, certificate, key]: &[Option<Pem>; 3]) -> Result<ClientConfig, ClientError> {
+    let mut roots = RootCertStore::empty();
+    match ca {
+        Some(ca) => {
+            for root in ca.certificates()? {
+                roots.add(root).map_err(|error| wrong(&ca.path, &error))?;
+            }
+        }
+        // Those that cannot be read are of no use, and there are others.
+        None => drop(roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs)),
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| wrong(Path::new(""), &error))?
+        .with_root_certificates(roots);
+    let mut config = match (certificate, key) {
+        (None, None) => builder.with_no_client_auth(),
+        (Some(certificate), Some(key)) => {
+            let private =
+                PrivateKeyDer::from_pem_slice(&key.bytes).map_err(|error| wrong(&key.path, &error))?;
+            let chain = certificate.certificates()?;
+            let made = builder.with_client_auth_cert(chain, private);
+            made.map_err(|error| wrong(&certificate.path, &error))?
+        }
+        (Some(file), None) | (None, Some(file)) => {
+            return Err(wrong(&file.path, &"a certificate and its key go together"));
+        }
+    };
+    config.alpn_protocols = vec![b"h2".to_vec()];
+    Ok(config)
 }
 
 fn wrong(path: &Path, why: &dyn std::fmt::Display) -> ClientError {
     ClientError::Credentials { path: path.to_owned(), why: why.to_string() }
-}
-
-fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, ClientError> {
-    let bytes = read_file(path, MAX_BYTES)?;
-    let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&bytes).collect();
-    let read = read.map_err(|error| wrong(path, &error))?;
-    if read.is_empty() {
-        return Err(wrong(path, &"no certificate in PEM"));
-    }
-    Ok(read)
 }

@@ -30,7 +30,7 @@ static ANYBODY: LazyLock<Arc<Identity>> = LazyLock::new(|| {
 pub(crate) struct DenialCounts {
     /// Nobody knows the caller.
     pub(crate) unknown: AtomicU64,
-    /// It has not the role.
+    /// It does not have the role.
     pub(crate) role: AtomicU64,
     /// It named a tenant that is not its own.
     pub(crate) tenant: AtomicU64,
@@ -70,7 +70,7 @@ impl Access {
             Need::Role(role) if !who.roles.has(role) => {
                 self.denials.role.fetch_add(1, Ordering::Relaxed);
                 return Err(status::denied(format!(
-                    "{} has not the role {role}, which {path} needs",
+                    "{} does not have the role {role}, which {path} needs",
                     who.name
                 )));
             }
@@ -94,7 +94,7 @@ impl Access {
             return Ok(());
         }
         self.denials.role.fetch_add(1, Ordering::Relaxed);
-        Err(status::denied(format!("{} has not the role {role}", who.name)))
+        Err(status::denied(format!("{} does not have the role {role}", who.name)))
     }
 
     /// Who calls: by its token if it shows one, else by its certificate or its process.
@@ -110,18 +110,23 @@ impl Access {
             let known = bearer(token).and_then(|token| policy.of_token(token));
             return known.cloned().ok_or_else(|| status::unauthenticated("this daemon knows no such token"));
         }
-        let (known, why) = match shown {
-            Shown::Process { uid, gid } => (
-                policy.of_process(*uid, *gid),
-                format!("this daemon knows neither user {uid} nor group {gid}, and the call has no token"),
-            ),
-            Shown::Certificate(names) => (
-                policy.of_certificate(names),
-                "this daemon knows no name of the client certificate, and the call has no token".to_owned(),
-            ),
-            Shown::Nothing => (None, "the call has no token (metadata `authorization: Bearer …`)".to_owned()),
+        let known = match shown {
+            Shown::Process { uid, gid } => policy.of_process(*uid, *gid),
+            Shown::Certificate(names) => policy.of_certificate(names),
+            Shown::Nothing => None,
         };
-        known.cloned().ok_or_else(|| status::unauthenticated(why))
+        known.cloned().ok_or_else(|| {
+            status::unauthenticated(match shown {
+                Shown::Process { uid, gid } => {
+                    format!("this daemon knows neither user {uid} nor group {gid}, and the call has no token")
+                }
+                Shown::Certificate(_) => {
+                    "this daemon knows no name of the client certificate, and the call has no token"
+                        .to_owned()
+                }
+                Shown::Nothing => "the call has no token (metadata `authorization: Bearer …`)".to_owned(),
+            })
+        })
     }
 
     /// Sees to it that a call is for the tenant of its caller, or for one that its caller may name.

@@ -16,7 +16,7 @@
 //! roles = ["resolve", "read", "inspect"]
 //! ```
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -121,12 +121,12 @@ impl Policy {
         if entries > MAX_ENTRIES {
             return Err(wrong(format!("{entries} entries, and a file has at most {MAX_ENTRIES}")));
         }
-        let mut policy = Self::default();
+        let (mut policy, mut digests) = (Self::default(), HashSet::new());
         for (nth, token) in (1..).zip(written.token) {
             let of = |why: String| wrong(format!("token {nth} ({:?}): {why}", token.name));
             let hash = Hash::from_hex(&token.blake3)
                 .map_err(|_| of("blake3 is no digest: 64 hexadecimal digits".to_owned()))?;
-            if policy.tokens.iter().any(|(other, _)| *other == hash) {
+            if !digests.insert(*hash.as_bytes()) {
                 return Err(of("another entry has this digest".to_owned()));
             }
             let who = identity(token.name.clone(), &token.roles, token.tenant.clone()).map_err(of)?;
@@ -284,6 +284,10 @@ mod tests {
             ("[[process]]\nroles = []", "process 1: either user or group"),
             ("[[process]]\nuser = 1\ngroup = 1\nroles = []", "process 1: either user or group"),
             ("[[process]]\nuser = -1\nroles = []", "line 2"),
+            (
+                &format!("[[token]]\nname = \"a\"\nblake3 = \"{digest}\"\nroles = []\n").repeat(2),
+                "token 2 (\"a\"): another entry has this digest",
+            ),
             (
                 "[[certificate]]\nname = \"a\"\nroles = []\n[[certificate]]\nname = \"a\"\nroles = []",
                 "certificate 2 (\"a\"): another entry has this name",

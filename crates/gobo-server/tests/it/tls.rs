@@ -264,13 +264,13 @@ async fn a_token_gives_its_roles_and_its_tenant() {
         assert_eq!(error.kind(), ErrorKind::Denied, "{error:?}");
         assert!(error.to_string().contains(words), "{error}");
     };
-    denied(by_worker.pin(&[key]).await.unwrap_err(), "worker has not the role admin");
-    denied(by_worker.indices().await.unwrap_err(), "worker has not the role inspect");
+    denied(by_worker.pin(&[key]).await.unwrap_err(), "worker does not have the role admin");
+    denied(by_worker.indices().await.unwrap_err(), "worker does not have the role inspect");
     by_worker.status().await.unwrap();
     let (by_admin, _b) = client(&daemon, admin);
     assert_eq!(by_admin.pin(&[key]).await.unwrap(), 1);
     assert_eq!(by_admin.indices().await.unwrap().len(), 1);
-    denied(by_admin.locate("tiny", &constraint).await.unwrap_err(), "ops has not the role resolve");
+    denied(by_admin.locate("tiny", &constraint).await.unwrap_err(), "ops does not have the role resolve");
     for credentials in [unknown, place.trusting()] {
         let (nobody, _store) = client(&daemon, credentials);
         denied(nobody.status().await.unwrap_err(), "token");

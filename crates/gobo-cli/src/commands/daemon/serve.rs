@@ -141,9 +141,9 @@ async fn addresses(option: &str, host: Option<&str>) -> anyhow::Result<Vec<Socke
     Ok(addresses)
 }
 
-/// How long a stop waits: the pause, calls under way, and what is written to the bucket last.
-fn longest_stop(args: &ServeArgs) -> Duration {
-    let pause = if args.listen.is_some() { args.drain_pause } else { Duration::ZERO };
+/// How long a stop waits: the pause of a daemon that listens on TCP, calls under way, and what is written to the bucket last.
+fn longest_stop(args: &ServeArgs, has_tcp: bool) -> Duration {
+    let pause = if has_tcp { args.drain_pause } else { Duration::ZERO };
     let writes = args.bucket.remote.is_some() && args.remote_mode == ModeArg::Write;
     pause + args.drain + if writes { Engine::LAST_WRITES } else { Duration::ZERO }
 }
@@ -260,6 +260,11 @@ pub(crate) fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<Outcome> 
     let inherited = supervisor::inherited()?;
     let limits = limits(args);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    // A request to read files anew must not end a daemon that starts.
+    let hangup = {
+        let _context = runtime.enter();
+        signal(SignalKind::hangup())?
+    };
     let engine = Arc::new(Engine::open(config(global, args, runtime.handle())?)?);
     note_memory(args, engine.config().workers);
     runtime.block_on(async {
@@ -303,8 +308,8 @@ pub(crate) fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<Outcome> 
             let scheme = if server.is_admin_encrypted(*address) { "https" } else { "http" };
             output::note(format_args!("operators on {scheme}://{address}: /metrics, /healthz, /readyz"));
         }
-        output::note(format_args!("a stop waits at most {}", in_seconds(longest_stop(args))));
-        let hangup = signal(SignalKind::hangup())?;
+        let longest_stop = longest_stop(args, server.tcp_addresses().next().is_some());
+        output::note(format_args!("a stop waits at most {}", in_seconds(longest_stop)));
         tokio::spawn(reload_on_hangup(hangup, server.reload(), args.printed.clone()));
         supervisor::ready();
         supervisor::keep_alive();
@@ -322,7 +327,7 @@ pub(crate) fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<Outcome> 
         let serving = server.run_until(
             async {
                 first.notified().await;
-                supervisor::stopping(longest_stop(args));
+                supervisor::stopping(longest_stop);
                 output::note("stopping: calls under way may end; a second signal cuts them off");
             },
             second.notified(),

@@ -204,7 +204,7 @@ fn three_daemons_compile_once_for_two_hosts() {
 
 /// Certificates on both sides of the balancer, as the comments of its configuration say, and tokens behind it.
 #[test]
-#[ignore = "needs HAProxy"]
+#[ignore = "needs GOBO_HAPROXY, the program of HAProxy"]
 fn a_balancer_between_certificates_sends_tokens_on() {
     let home = tempfile::tempdir().unwrap();
     let authority = Authority::new(home.path(), "authority");
