@@ -12,7 +12,7 @@ use gobo_artifact::write::{CallParts, DistancePart, IndexParts, ReturnPart, writ
 use gobo_automata::{
     Calls, Dfa, Distance, KEquivalence, Lowered, Return, ReturnId, RowClass, RowClasses, StateId,
 };
-use gobo_types::{Budget, CompileError, Constraint, DenseId as _, RefusalKind, checked_u32};
+use gobo_types::{Budget, CompileError, Constraint, DenseId as _, Phase, RefusalKind, checked_u32};
 
 use crate::RowCache;
 use crate::canonical::compile_canonical;
@@ -111,8 +111,10 @@ fn compile_with(
     let read = tokens.as_ref().map_or(vocabulary, |(_, lettered)| lettered);
     let tokens = tokens.as_ref().map(|(tokens, _)| tokens);
     let mut report = lowered.report.clone();
+    budget.begin_phase(Phase::Spell);
     let Spelled { dfa, useful, needs_row } = spell(read, constraint, &lowered.dfa, &mut report, budget)?;
     let root = read.root();
+    budget.begin_phase(Phase::Rows);
 
     // One row for all states that no token can tell apart.
     let (chars, inner_chars) = (root.longest_token_chars, root.longest_inner_chars);
@@ -148,6 +150,7 @@ fn compile_with(
             (rows, row_at, None)
         }
     };
+    budget.begin_phase(Phase::LayOut);
     let LaidOut { rows, numbers: row_numbers, empty, are_both } =
         lay_out(&view, dfa.has_calls(), vocabulary, tokens, &computed, budget)?;
     if are_both && !all_useful {
@@ -176,6 +179,7 @@ fn compile_with(
         None => calls = are_both.then(|| no_calls(states.len())),
     }
     let tokens = tokens.map(TokenRows::parts);
+    budget.begin_phase(Phase::Write);
     let key = vocabulary.index_key(constraint);
     let (text, options) = (constraint.text(), constraint.options_json());
     budget.charge_bytes(
@@ -203,14 +207,18 @@ fn compile_with(
         tokens: tokens.as_deref(),
         canonical: None,
     });
-    let stats = CompileStats {
-        states: checked_u32(dfa.len() - 1),
-        rows: checked_u32(computed.len()),
-        distinct_rows: checked_u32(rows.len()),
+    let stats = stats(dfa.len() - 1, computed.len(), rows.len(), budget);
+    Ok(Compiled { key, artifact_digest, stats, bytes })
+}
+
+fn stats(states: usize, rows: usize, distinct_rows: usize, budget: &Budget) -> CompileStats {
+    CompileStats {
+        states: checked_u32(states),
+        rows: checked_u32(rows),
+        distinct_rows: checked_u32(distinct_rows),
         steps: budget.steps(),
         bytes: budget.bytes(),
-    };
-    Ok(Compiled { key, artifact_digest, stats, bytes })
+    }
 }
 
 /// Of each group of states that needs a row the place of its first state, and these states.

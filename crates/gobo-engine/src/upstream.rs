@@ -48,6 +48,8 @@ pub struct Forward {
     pub store: Store,
     /// Set once nobody wants it any more. It is to be looked at several times a second.
     pub cancelled: Arc<AtomicBool>,
+    /// What has the call belong to the trace of the request: see [`Trace::parent`](crate::Trace::parent).
+    pub trace_parent: Option<String>,
 }
 
 /// How a call of an [`Upstream`] ended.

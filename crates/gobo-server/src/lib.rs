@@ -7,7 +7,7 @@
 //! [`CHUNK_BYTES`](gobo_proto::CHUNK_BYTES).
 //!
 //! The floors, each of which uses only those before it: `watched` (values of files that change), `transport` (sockets and connections), `tls`
-//! (certificates and handshakes), `access` (who may do what), `admission` (which calls are let
+//! (certificates and handshakes), `access` (who may do what), `traced` (calls as spans), `admission` (which calls are let
 //! in, and how much they may hold), `metrics` (counts and times for Prometheus), `admin` (HTTP for operators), `service` (the methods of `gobo.v1.Gobo`).
 //! `status` turns errors into gRPC statuses.
 #![forbid(unsafe_code)]
@@ -22,6 +22,7 @@ mod server;
 mod service;
 mod status;
 mod tls;
+mod traced;
 mod transport;
 mod watched;
 
@@ -30,3 +31,4 @@ pub use error::{FileError, ServeError};
 pub use limits::ServeLimits;
 pub use server::{Inherited, Reload, ServeConfig, Server, serve};
 pub use tls::TlsFiles;
+pub use traced::{SpanCounts, TracedCall, Tracer};

@@ -25,6 +25,7 @@ use crate::limits::ServeLimits;
 use crate::metrics::{self, Edge};
 use crate::service::{Front, Service};
 use crate::tls::{Certificates, Secured, TlsFiles};
+use crate::traced::{TraceLayer, Tracer};
 use crate::transport::{
     InThePlain, Incoming, SocketFile, adopt_tcp, adopt_unix, listen_on_tcp, listen_on_unix,
 };
@@ -52,6 +53,8 @@ pub struct ServeConfig {
     pub admin: Vec<SocketAddr>,
     /// Serve operators in the plain and without credentials on such addresses, too. Default: no.
     pub admin_open: bool,
+    /// Who makes spans of calls. `None`, the default: nobody.
+    pub tracer: Option<Arc<dyn Tracer>>,
     /// Limits of all callers together.
     pub limits: ServeLimits,
     /// Becomes true once this host has what it is to have before anybody asks: the service `gobo.v1.Gobo.warm` of the health protocol
@@ -76,6 +79,7 @@ impl ServeConfig {
             socket_group: None,
             admin: Vec::new(),
             admin_open: false,
+            tracer: None,
             limits: ServeLimits::default(),
             warm: None,
             drain_pause: Duration::ZERO,
@@ -90,6 +94,7 @@ pub struct Server {
     engine: Arc<Engine>,
     usage: Usage,
     access: Arc<Access>,
+    tracer: Option<Arc<dyn Tracer>>,
     certificates: Option<Arc<Watched<Certificates>>>,
     reload: Reload,
     warm: Option<watch::Receiver<bool>>,
@@ -155,7 +160,12 @@ impl Server {
         let listeners = admin::listen(&config.admin)?;
         let admin = listeners.iter().map(|(_, address)| *address).collect();
         if !listeners.is_empty() {
-            let edge = Edge { access: Arc::clone(&access), certificates: certificates.clone(), policy };
+            let edge = Edge {
+                access: Arc::clone(&access),
+                certificates: certificates.clone(),
+                policy,
+                tracer: config.tracer.clone(),
+            };
             let routes = router(metrics::record(&engine, usage.clone(), edge)?, readiness);
             for (listener, address) in listeners {
                 let guard = certificates.clone().filter(|_| is_guarded(config, address));
@@ -171,6 +181,7 @@ impl Server {
             engine,
             usage,
             access,
+            tracer: config.tracer.clone(),
             certificates,
             reload,
             warm,
@@ -249,14 +260,14 @@ impl Server {
         // The file is removed after serving has ended: until then a second daemon must find a living socket.
         let mut socket_file = None;
         if let Some((listener, file)) = self.unix {
-            let serving = transport(&self.access, &gate).add_routes(routes.clone());
+            let serving = transport(&self.access, self.tracer.as_ref(), &gate).add_routes(routes.clone());
             let incoming = InThePlain(Incoming::new(listener, unix));
             listeners.spawn(serving.serve_with_incoming_shutdown(incoming, stopped(stopping.clone())));
             socket_file = file;
         }
         for (listener, _) in self.tcp {
             let ServeLimits { age, age_grace, .. } = *gate.limits();
-            let serving = transport(&self.access, &gate).max_connection_age(age);
+            let serving = transport(&self.access, self.tracer.as_ref(), &gate).max_connection_age(age);
             let serving = serving.max_connection_age_grace(age_grace).add_routes(routes.clone());
             let (incoming, stopped) = (Incoming::new(listener, Arc::clone(&tcp)), stopped(stopping.clone()));
             match &self.certificates {
@@ -388,15 +399,16 @@ pub async fn serve(
 /// some thousand.
 const MAX_METADATA_BYTES: u32 = 16 << 10;
 
+/// What every call goes through, the innermost first.
+type Layers = Stack<AdmissionLayer, Stack<TraceLayer, Stack<AccessLayer, Identity>>>;
+
 /// The transport of every listener.
-fn transport(
-    access: &Arc<Access>,
-    gate: &Arc<Gate>,
-) -> Transport<Stack<AdmissionLayer, Stack<AccessLayer, Identity>>> {
+fn transport(access: &Arc<Access>, tracer: Option<&Arc<dyn Tracer>>, gate: &Arc<Gate>) -> Transport<Layers> {
     Transport::builder()
         .max_concurrent_streams(gate.limits().streams)
         .http2_max_header_list_size(MAX_METADATA_BYTES)
         .layer(AccessLayer(Arc::clone(access)))
+        .layer(TraceLayer(tracer.cloned()))
         .layer(AdmissionLayer(Arc::clone(gate)))
         // Finds clients that vanished; their compiles are cancelled.
         .http2_keepalive_interval(Some(Duration::from_secs(20)))

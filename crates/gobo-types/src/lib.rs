@@ -21,8 +21,8 @@ pub use beside::beside;
 pub use binding::Binding;
 pub use byte_set::ByteSet;
 pub use compile::{
-    Budget, CompileError, CompileLimits, IsOutOfTime, Limit, OverBudget, Refusal, RefusalKind, Report,
-    ReportEntry, Span,
+    Budget, CompileError, CompileLimits, IsOutOfTime, Limit, OverBudget, Phase, PhaseTime, Refusal,
+    RefusalKind, Report, ReportEntry, Span,
 };
 pub use constraint::{
     AnyDialect, Constraint, DEFAULT_START, DateTimes, Dialect, DialectError, Draft, FormatMode,

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use gobo_artifact::Vocabulary;
 use gobo_compiler::{CompileOptions, Compiled, RowCache};
-use gobo_types::{Budget, CompileError, Constraint};
+use gobo_types::{Budget, CompileError, Constraint, Phase};
 
 use crate::diagnose::diagnose;
 use crate::lettered::compile_lowered;
@@ -59,10 +59,14 @@ fn compile_with(
     options: &CompileOptions<'_>,
     budget: &Budget,
 ) -> Result<Compiled, CompileError> {
-    let lowered = lower_over(vocabulary, constraint, budget)
-        .map_err(|error| diagnose(constraint, Some(vocabulary), None, budget, error))?;
+    let diagnosed = |lowering, error| {
+        budget.begin_phase(Phase::Diagnose);
+        diagnose(constraint, Some(vocabulary), lowering, budget, error)
+    };
+    budget.begin_phase(Phase::Lower);
+    let lowered = lower_over(vocabulary, constraint, budget).map_err(|error| diagnosed(None, error))?;
     // Steps of rows depend on the threads that count them at the end: a diagnosis is given what lowering took.
     let lowering = budget.steps();
     compile_lowered(vocabulary, constraint, &lowered, options, budget)
-        .map_err(|error| diagnose(constraint, Some(vocabulary), Some(lowering), budget, error))
+        .map_err(|error| diagnosed(Some(lowering), error))
 }

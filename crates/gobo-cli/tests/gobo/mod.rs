@@ -34,7 +34,7 @@ pub(crate) fn one(store: &Path, status: i32, args: &[&str]) -> Value {
 pub(crate) fn under(shell: &str) -> Command {
     let mut command = Command::new("sh");
     command.args(["-c", &format!("{shell} exec \"$0\" \"$@\"")]).arg(env!("CARGO_BIN_EXE_gobo"));
-    command.env_remove("GOBO_SERVER");
+    command.env_remove("GOBO_SERVER").env_remove("OTEL_EXPORTER_OTLP_ENDPOINT");
     command
 }
 

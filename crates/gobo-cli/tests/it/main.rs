@@ -21,3 +21,4 @@ mod prewarm;
 mod prometheus;
 mod stopping;
 mod supervisor;
+mod tracing;

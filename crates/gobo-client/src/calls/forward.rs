@@ -57,12 +57,14 @@ pub struct ForwardedRequest<'a> {
     pub deadline: Instant,
     /// It comes after every interactive call.
     pub is_prewarm: bool,
+    /// The trace that the call belongs to: a `traceparent` (W3C Trace Context).
+    pub trace_parent: Option<&'a str>,
 }
 
 impl ForwardedRequest<'_> {
     fn behalf(&self) -> OnBehalf<'_> {
         let timeout = self.deadline.saturating_duration_since(Instant::now());
-        OnBehalf { key: self.key, tenant: self.tenant, timeout }
+        OnBehalf { key: self.key, tenant: self.tenant, timeout, trace_parent: self.trace_parent }
     }
 
     fn wanted(&self) -> v1::VocabularyRef {
@@ -126,6 +128,7 @@ impl Forwarder {
     ///     tenant: "",
     ///     deadline: Instant::now() + Duration::from_secs(60),
     ///     is_prewarm: false,
+    ///     trace_parent: None,
     /// };
     /// let store = Store::open(own.path())?;
     /// let (file, digest) = pool.fetch(&request, &store).await?;

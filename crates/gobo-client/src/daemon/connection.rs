@@ -28,6 +28,9 @@ const KEY: &str = "x-gobo-key";
 /// The metadata key that says that a daemon has sent this call on.
 const FORWARDED: &str = "x-gobo-forwarded";
 
+/// The metadata key of the trace that a call belongs to (W3C Trace Context).
+const TRACEPARENT: &str = "traceparent";
+
 /// The metadata key of what a client shows.
 const AUTHORIZATION: &str = "authorization";
 
@@ -58,6 +61,7 @@ pub(crate) struct OnBehalf<'a> {
     pub(crate) key: &'a IndexKey,
     pub(crate) tenant: &'a str,
     pub(crate) timeout: Duration,
+    pub(crate) trace_parent: Option<&'a str>,
 }
 
 impl Connection {
@@ -157,6 +161,9 @@ impl Connection {
         let mut request = self.bare(message);
         insert(&mut request, KEY, &other.key.to_string());
         insert(&mut request, FORWARDED, "1");
+        if let Some(trace) = other.trace_parent {
+            insert(&mut request, TRACEPARENT, trace);
+        }
         if !other.tenant.is_empty() {
             insert(&mut request, TENANT, other.tenant);
         }

@@ -147,6 +147,7 @@ async fn who_sends_calls_on_says_for_whom() {
         tenant: "alice",
         deadline: std::time::Instant::now() + std::time::Duration::from_secs(100),
         is_prewarm: false,
+        trace_parent: None,
     };
     let _ = forwarder.fetch(&request, near.store()).await.map(drop).unwrap_err();
     let _ = forwarder.check(&request).await.map(drop).unwrap_err();

@@ -15,7 +15,9 @@ mod walk;
 use gobo_artifact::Vocabulary;
 use gobo_artifact::write::{CanonicalPart, IndexParts, RowEncoder, write_index};
 use gobo_automata::{Calls, Dfa, Lowered};
-use gobo_types::{Budget, CompileError, Constraint, RefusalKind, ReportEntry, Tokenization, checked_u32};
+use gobo_types::{
+    Budget, CompileError, Constraint, Phase, RefusalKind, ReportEntry, Tokenization, checked_u32,
+};
 
 use self::first::{List, Seeds};
 use self::parts::{Canonical, PHASE, Rows, relative, stuck};
@@ -50,7 +52,9 @@ pub(crate) fn compile_canonical(
         return unsupported("token edges have no canonical tokenization yet".to_owned());
     }
     let mut report = lowered.report.clone();
+    budget.begin_phase(Phase::Spell);
     let Spelled { dfa, .. } = spell(vocabulary, constraint, &lowered.dfa, &mut report, budget)?;
+    budget.begin_phase(Phase::Rows);
     let found = match &dfa.calls {
         None => canonical(&dfa, vocabulary, &encoder, constraint.tokenization, budget)?,
         Some(calls) => match calls::unsupported(calls) {
@@ -87,6 +91,7 @@ pub(crate) fn compile_canonical(
     if !encoder.only.is_empty() {
         report.narrowed.push(ReportEntry::whole(PLACE, format!("exact of texts {}", encoder.only)));
     }
+    budget.begin_phase(Phase::Write);
     let key = vocabulary.index_key(constraint);
     let (text, options) = (constraint.text(), constraint.options_json());
     let states = found.states.len();

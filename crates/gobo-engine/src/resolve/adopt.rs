@@ -18,7 +18,7 @@ use super::job::Job;
 use crate::EngineError;
 use crate::handed_out::{Resolved, Source};
 use crate::inner::{Inner, contained};
-use crate::request::Done;
+use crate::request::{Begun, Done};
 use crate::workers::{Ask, Call, Then};
 
 impl Inner {
@@ -53,8 +53,18 @@ impl Inner {
         if ending.cancelled().load(Ordering::Relaxed) {
             return Then::Done;
         }
+        let begun = Begun::now();
+        let found = contained(|| self.find_or_adopt(&job.key));
+        job.tell(|| {
+            let ended = match &found {
+                Ok(Some(_)) => "index",
+                Ok(None) => "absent",
+                Err(_) => "failed",
+            };
+            begun.ended("adopt", &job.key, ended)
+        });
         // Whatever goes wrong here, a worker meets it again and says so.
-        let end = match contained(|| self.find_or_adopt(&job.key)) {
+        let end = match found {
             Ok(Some(found)) => Ok(Done::Index(found)),
             _ => match self.recall(&job.key, &job.limits) {
                 Ok(Some(verdict)) => Err(verdict),

@@ -19,7 +19,7 @@ use crate::EngineError;
 use crate::config::LookupOrder;
 use crate::handed_out::{Resolved, Source};
 use crate::inner::{Inner, contained};
-use crate::request::{Done, FlightEnd};
+use crate::request::{Begun, Done, FlightEnd};
 use crate::stats::{Counters, RESOLVE, record};
 use crate::workers::Priority;
 
@@ -36,6 +36,7 @@ impl Inner {
             inner: Arc::clone(self),
             ending: Arc::clone(ending),
             job: Arc::clone(&job),
+            begun: Begun::now(),
             is_first: !is_race,
             has_landed: false,
         };
@@ -61,7 +62,11 @@ impl Inner {
             return Ok(None);
         }
         drop(index);
-        let published = file.publish()?;
+        let begun = Begun::now();
+        let published = file.publish();
+        let ended = if published.is_ok() { "published" } else { "failed" };
+        job.tell(|| begun.ended("publish", &job.key, ended));
+        let published = published?;
         if published != digest {
             tracing::warn!(key = %job.key, "this host has another index of the key already; it stays");
         }
@@ -77,7 +82,15 @@ impl Inner {
             Err(CompileError::OverBudget(over)) => Content::OverBudget(over.clone(), job.limits),
             _ => return,
         };
-        remote.put(Put { key: job.key, content, replaces });
+        let put = Put { key: job.key, content, replaces };
+        let Some(trace) = job.request.trace.clone() else {
+            remote.put(put);
+            return;
+        };
+        let key = job.key;
+        remote.put_and_tell(put, move |took, ended| {
+            trace.step(Begun::before(took).ended("upload", &key, ended));
+        });
     }
 }
 
@@ -91,6 +104,7 @@ struct Landing {
     inner: Arc<Inner>,
     ending: Arc<Ending>,
     job: Arc<Job>,
+    begun: Begun,
     /// The compile has not begun.
     is_first: bool,
     has_landed: bool,
@@ -99,6 +113,15 @@ struct Landing {
 impl Landing {
     fn land(mut self, answer: Answer) {
         self.has_landed = true;
+        let job = Arc::clone(&self.job);
+        let _logging = job.log_as_request();
+        self.tell(match &answer {
+            Answer::Index { .. } => "index",
+            Answer::Refused(_) | Answer::OverBudget(..) => "verdict",
+            Answer::Rejected(_) => "rejected",
+            Answer::Absent => "absent",
+            Answer::Unknown => "unknown",
+        });
         let (inner, job) = (&self.inner, &self.job);
         let end = match answer {
             Answer::Index { file, digest } => {
@@ -139,6 +162,10 @@ impl Landing {
         self.ending.looked(false);
     }
 
+    fn tell(&self, ended: &'static str) {
+        self.job.tell(|| self.begun.ended("bucket", &self.job.key, ended));
+    }
+
     fn go_on(&self, replaces: bool) {
         self.ending.looked(replaces);
         if self.is_first {
@@ -150,6 +177,7 @@ impl Landing {
 impl Drop for Landing {
     fn drop(&mut self) {
         if !self.has_landed {
+            self.tell("given_up");
             self.go_on(false);
         }
     }

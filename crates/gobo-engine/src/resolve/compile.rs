@@ -6,16 +6,49 @@ use std::time::{Duration, Instant};
 
 use gobo_artifact::Index;
 use gobo_store::StoreError;
-use gobo_types::{Budget, CompileError, CompileLimits, ErrorKind, IndexKey, error_chain};
+use gobo_types::{Budget, CompileError, CompileLimits, ErrorKind, IndexKey, PhaseTime, error_chain};
 use gobo_worker::{Failure, WorkerProcess, thread_clock};
 
 use super::job::{Job, Made, store_trouble};
 use crate::EngineError;
 use crate::handed_out::Source;
 use crate::inner::Inner;
-use crate::request::Purpose;
+use crate::request::{Begun, Purpose, Step};
 use crate::stats::{COMPILE, Counters, record};
 use crate::workers::CompileExecutor;
+
+/// One pass of a job.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pass {
+    /// Passes before it.
+    pub(super) number: usize,
+    pub(super) limits: CompileLimits,
+    pub(super) is_background: bool,
+}
+
+impl Pass {
+    /// The step of a request that ends with this pass now.
+    fn ended<T>(&self, begun: Begun, job: &Job, made: &Result<T, Failure>, phases: &[PhaseTime]) -> Step {
+        let ended = match made {
+            Ok(_) => "made",
+            Err(Failure::Verdict(error)) => match error {
+                CompileError::Refused(_) => "refused",
+                CompileError::OverBudget(_) => "over_budget",
+                CompileError::Unavailable { .. } => "unavailable",
+                _ => "failed",
+            },
+            Err(Failure::OutOfTime) => "out_of_time",
+            Err(Failure::Died(_)) => "died",
+            Err(Failure::Killed(_)) => "killed",
+        };
+        let numbers = vec![
+            ("number", self.number as u64 + 1),
+            ("max_steps", self.limits.max_steps),
+            ("is_background", u64::from(self.is_background)),
+        ];
+        Step { numbers, phases: phases.to_vec(), ..begun.ended("pass", &job.key, ended) }
+    }
+}
 
 impl Inner {
     /// A pass that was ended for its processor time: no verdict, and not tried again, as it would cost as much again.
@@ -40,32 +73,36 @@ impl Inner {
     pub(super) fn compile_here(
         &self,
         job: &Job,
-        limits: CompileLimits,
+        pass: Pass,
         executor: &CompileExecutor,
         cancelled: &Arc<AtomicBool>,
     ) -> Result<Made, Failure> {
         let CompileExecutor::Thread(compile) = executor else {
             return Err(failed("a thread's executor is a process".into()));
         };
+        let limits = pass.limits;
         let clock = thread_clock(self.config.pass_time.of(limits.max_steps));
         let budget = Budget::cancellable(limits, Arc::clone(cancelled)).timed(clock).pass_before(job.limits);
-        let begun = Instant::now();
+        let (begun, step) = (Instant::now(), Begun::now());
         let compiled = compile(&job.request.vocabulary.vocabulary, &job.request.constraint, &budget);
         record(COMPILE, begun.elapsed());
         let failure =
             |error| if budget.is_out_of_time() { Failure::OutOfTime } else { Failure::Verdict(error) };
-        let compiled = compiled.map_err(failure)?;
+        let compiled = compiled.map_err(failure);
+        job.tell(|| pass.ended(step, job, &compiled, &budget.phases()));
+        let compiled = compiled?;
         check_key(&compiled.key, &job.key)?;
         self.check_vocabulary(job)?;
         match job.purpose {
             Purpose::Index => {
                 let compile_us = micros(begun.elapsed());
-                let digest = self.store.publish_index(&job.key, compiled.bytes());
-                digest
+                let step = Begun::now();
+                let published = self.store.publish_index(&job.key, compiled.bytes());
+                let published = published
                     .map_err(EngineError::from)
-                    .and_then(|digest| self.published(&job.key, digest, Source::Compile, compile_us))
-                    .map(Made::Index)
-                    .map_err(|error| Failure::Verdict(store_trouble(&error)))
+                    .and_then(|digest| self.published(&job.key, digest, Source::Compile, compile_us));
+                job.tell(|| step.ended("publish", &job.key, published_or_not(&published)));
+                published.map(Made::Index).map_err(|error| Failure::Verdict(store_trouble(&error)))
             }
             Purpose::Report => {
                 let failed = |error: gobo_artifact::ArtifactError| failed(error_chain(&error));
@@ -86,8 +123,7 @@ impl Inner {
     pub(super) fn compile_there(
         &self,
         job: &Job,
-        limits: CompileLimits,
-        is_background: bool,
+        pass: Pass,
         process: &mut WorkerProcess,
         cancelled: &AtomicBool,
     ) -> Result<Made, Failure> {
@@ -96,6 +132,7 @@ impl Inner {
             Purpose::Index => Some(self.store.begin_index(&job.key).map_err(trouble)?),
             Purpose::Report => None,
         };
+        let Pass { limits, is_background, .. } = pass;
         let vocabulary_digest = job.request.vocabulary.digest();
         let order = gobo_worker::Job {
             vocabulary: self.store.vocabulary_path(&vocabulary_digest),
@@ -107,15 +144,21 @@ impl Inner {
             file: pending.as_ref().map(|pending| pending.path().to_owned()),
             is_background,
         };
-        let begun = Instant::now();
+        let (begun, step) = (Instant::now(), Begun::now());
         let made = process.run(order, cancelled);
+        job.tell(|| pass.ended(step, job, &made, process.phases()));
         record(COMPILE, begun.elapsed());
         let compile_us = micros(begun.elapsed());
         let made = made?;
         check_key(&made.key, &job.key)?;
         self.check_vocabulary(job)?;
         let Some(pending) = pending else { return Ok(Made::Report(made)) };
-        let digest = pending.publish().map_err(|error| match error.kind() {
+        let step = Begun::now();
+        let digest = pending.publish();
+        if digest.is_err() {
+            job.tell(|| step.ended("publish", &job.key, "failed"));
+        }
+        let digest = digest.map_err(|error| match error.kind() {
             // What the worker wrote is not what it said.
             ErrorKind::Corrupt | ErrorKind::Invalid | ErrorKind::Limit => {
                 failed(format!("a worker wrote no sound index: {}", error_chain(&error)))
@@ -123,6 +166,7 @@ impl Inner {
             _ => trouble(error),
         })?;
         let published = self.published(&job.key, digest, Source::Compile, compile_us);
+        job.tell(|| step.ended("publish", &job.key, published_or_not(&published)));
         published.map(Made::Index).map_err(|error| Failure::Verdict(store_trouble(&error)))
     }
 
@@ -133,6 +177,11 @@ impl Inner {
         }
         Ok(())
     }
+}
+
+/// How a publishing ended, in a word.
+pub(super) fn published_or_not<T>(published: &Result<T, EngineError>) -> &'static str {
+    if published.is_ok() { "published" } else { "failed" }
 }
 
 fn failed(why: String) -> Failure {

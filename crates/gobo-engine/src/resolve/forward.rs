@@ -19,7 +19,7 @@ use super::ending::Ending;
 use super::job::Job;
 use crate::handed_out::Source;
 use crate::inner::{Inner, contained};
-use crate::request::{Done, FlightEnd, Purpose};
+use crate::request::{Begun, Done, FlightEnd, Purpose};
 use crate::stats::{Counters, RESOLVE, record};
 use crate::upstream::{FORWARD, Forward, Forwarded, UpstreamTier};
 
@@ -38,6 +38,7 @@ impl Inner {
             is_check: job.purpose == Purpose::Report,
             store: self.store.clone(),
             cancelled: Arc::clone(ending.cancelled()),
+            trace_parent: job.request.trace.as_ref().map(|trace| trace.parent()),
         };
         let back = Return {
             inner: Arc::clone(self),
@@ -47,6 +48,7 @@ impl Inner {
             job,
             permit: Some(permit),
             begun: Instant::now(),
+            step: Begun::now(),
         };
         tier.upstream.forward(call, Box::new(move |forwarded| back.end(forwarded)));
     }
@@ -90,6 +92,7 @@ struct Return {
     /// `None` once it has been told.
     permit: Option<Permit>,
     begun: Instant,
+    step: Begun,
 }
 
 fn given(limits: &CompileLimits, limit: Limit) -> u64 {
@@ -109,7 +112,19 @@ enum Next {
 
 impl Return {
     fn end(mut self, forwarded: Forwarded) {
+        let job = Arc::clone(&self.job);
+        let _logging = job.log_as_request();
         record(FORWARD, self.begun.elapsed());
+        self.tell(match &forwarded {
+            Forwarded::Index { .. } => "index",
+            Forwarded::Report(_) => "report",
+            Forwarded::Verdict(_) => "verdict",
+            Forwarded::Busy(_) => "busy",
+            Forwarded::Late => "late",
+            Forwarded::Down(_) => "down",
+            Forwarded::Failed(_) => "failed",
+            Forwarded::OtherVersion(_) => "other_version",
+        });
         let (end, next) = self.read(forwarded);
         // Untold, it says nothing of the pool.
         if let (Some(permit), Some(end)) = (self.permit.take(), end) {
@@ -117,6 +132,10 @@ impl Return {
         }
         drop(self.place.take());
         self.go_on(next);
+    }
+
+    fn tell(&self, ended: &'static str) {
+        self.job.tell(|| self.step.ended("forward", &self.job.key, ended));
     }
 
     /// What the call says of the pool, if anything, and what the flight does next.
@@ -211,6 +230,7 @@ impl Drop for Return {
         // Given up: by whoever cancelled it, or because the program ends.
         if self.permit.take().is_some() {
             Counters::count(&self.tier.counters.given_up);
+            self.tell("given_up");
             if !self.ending.cancelled().load(Ordering::Relaxed) {
                 self.go_on(Next::Alone);
             } else if let Some(lead) = self.ending.take() {

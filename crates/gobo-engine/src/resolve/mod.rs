@@ -20,7 +20,7 @@ use gobo_types::{CompileError, CompileLimits, IndexKey};
 
 use crate::handed_out::Source;
 use crate::inner::Inner;
-use crate::request::{Checked, Done, FlightEnd, Outcome, Purpose, Request};
+use crate::request::{Begun, Checked, Done, FlightEnd, Outcome, Purpose, Request};
 use crate::single_flight::Joined;
 use crate::stats::Counters;
 use crate::workers::Priority;
@@ -89,10 +89,12 @@ impl Inner {
         purpose: Purpose,
     ) -> impl Future<Output = FlightEnd> + Send + use<> {
         let priority = request.priority;
+        let trace = request.trace.clone();
         let forwards = self.upstream.is_some() && !request.is_forwarded;
         let flight = (key, limits, purpose, forwards);
         let Joined { waiter, cancelled, lead } =
             self.flights.join(&flight, &request.tenant, priority == Priority::Prewarm);
+        let leads = lead.is_some();
         match lead {
             Some(lead) => {
                 let submitted = Instant::now();
@@ -105,9 +107,15 @@ impl Inner {
             None if priority == Priority::Interactive => self.pool.promote(&cancelled),
             None => {}
         }
+        // Who began it is told of its steps; who joins is told that it waited.
+        let joined = trace.filter(|_| !leads).map(|trace| (trace, Begun::now()));
         async move {
             let abandoned = || Err(CompileError::unavailable("the engine is closing"));
-            waiter.await.unwrap_or_else(abandoned)
+            let end = waiter.await.unwrap_or_else(abandoned);
+            if let Some((trace, begun)) = joined {
+                trace.step(begun.ended("join", &key, if end.is_ok() { "done" } else { "no_index" }));
+            }
+            end
         }
     }
 

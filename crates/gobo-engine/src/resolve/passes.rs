@@ -8,11 +8,12 @@ use std::time::Instant;
 use gobo_types::{CompileError, CompileLimits, Limit, panic_message};
 use gobo_worker::Failure;
 
+use super::compile::Pass;
 use super::ending::Ending;
 use super::job::{Job, Made, store_trouble};
 use crate::handed_out::{Resolved, Source};
 use crate::inner::Inner;
-use crate::request::{Checked, Done, FlightEnd};
+use crate::request::{Begun, Checked, Done, FlightEnd};
 use crate::stats::{Counters, QUEUE, RESOLVE, record};
 use crate::workers::{Ask, Call, CompileExecutor, Priority, Then, Turned};
 
@@ -49,9 +50,11 @@ impl Inner {
             cancelled: Arc::clone(ending.cancelled()),
             is_shared: Arc::clone(ending.is_shared()),
         };
+        let told = Arc::clone(&job);
         let (inner, its_ending) = (Arc::clone(self), Arc::clone(ending));
         let turned = self.pool.submit(ask, move |call| inner.called(call, its_ending, job, Turn::default()));
         if let Err(turned) = turned {
+            told.tell(|| Begun::now().ended("queue", &told.key, "turned_away"));
             self.turn_away(ending, turned);
         }
     }
@@ -67,9 +70,11 @@ impl Inner {
         match call {
             Call::Run(executor, waited, is_background) => {
                 record(QUEUE, waited);
+                job.tell(|| Begun::before(waited).ended("queue", &job.key, "run"));
                 self.run(ending, job, Turn { is_background, ..turn }, executor)
             }
             Call::Turned(turned) => {
+                job.tell(|| Begun::now().ended("queue", &job.key, "turned_away"));
                 self.turn_away(&ending, turned);
                 Then::Done
             }
@@ -125,6 +130,7 @@ impl Inner {
         turn: Turn,
         executor: &mut CompileExecutor,
     ) -> Then<CompileExecutor> {
+        let _logging = job.log_as_request();
         let cancelled = Arc::clone(ending.cancelled());
         // Nobody wants it any more, so nobody is told.
         if cancelled.load(Ordering::Relaxed) {
@@ -209,16 +215,17 @@ impl Inner {
         }
         let most_steps = self.config.passes.get(turn.pass).copied().unwrap_or(u64::MAX);
         let limits = CompileLimits { max_steps: job.limits.max_steps.min(most_steps), ..job.limits };
+        let pass = Pass { number: turn.pass, limits, is_background: turn.is_background };
         let begun = Instant::now();
         let made = match executor {
-            CompileExecutor::Thread(_) => self.compile_here(job, limits, executor, cancelled),
+            CompileExecutor::Thread(_) => self.compile_here(job, pass, executor, cancelled),
             CompileExecutor::Process(process) => {
                 if turn.is_retry {
                     // What killed one worker may have killed all (the kernel, an operator), and one that is dying cannot be
                     // told from one that lives until it has been given a job.
                     process.renew();
                 }
-                self.compile_there(job, limits, turn.is_background, process, cancelled)
+                self.compile_there(job, pass, process, cancelled)
             }
         };
         match made {

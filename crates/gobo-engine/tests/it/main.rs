@@ -14,6 +14,7 @@ mod pull;
 mod remote;
 mod replaced;
 mod tiny;
+mod traces;
 mod upkeep;
 mod upstream;
 mod workers;

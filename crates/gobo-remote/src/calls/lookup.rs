@@ -155,7 +155,7 @@ impl Look {
                 self.answer(answer);
                 // What was found is in this host's store by now, from where it is put.
                 if let Some(put) = refreshed {
-                    self.shared.enqueue(put);
+                    self.shared.enqueue(put, None);
                 }
             }
             Err(Ended::Stopped(Stopped::GivenUp)) => {}

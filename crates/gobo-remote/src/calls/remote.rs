@@ -158,7 +158,13 @@ impl Remote {
 
     /// Has an object written, some time soon. `false`: this host does not write, or too many wait already.
     pub fn put(&self, put: Put) -> bool {
-        self.shared.enqueue(put)
+        self.shared.enqueue(put, None)
+    }
+
+    /// As [`Self::put`]. `told` is called when it has been tried, with how long that took and how it ended, in a word: `written`,
+    /// `present`, `denied`, `failed`, or `gone` for what is not in the store any more. It must not wait.
+    pub fn put_and_tell(&self, put: Put, told: impl FnOnce(Duration, &'static str) + Send + 'static) -> bool {
+        self.shared.enqueue(put, Some(Box::new(told)))
     }
 
     /// The counters.

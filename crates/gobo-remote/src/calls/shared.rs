@@ -13,6 +13,15 @@ use crate::breaker::Breaker;
 use crate::bucket::{Counters, Put, RemoteConfig, count};
 use crate::object::Names;
 
+/// Whom to tell how long a write took, and how it ended, in a word.
+pub(super) type Told = Box<dyn FnOnce(Duration, &'static str) + Send>;
+
+/// An object to be written, and whom to tell.
+pub(super) struct Queued {
+    pub(super) put: Put,
+    pub(super) told: Option<Told>,
+}
+
 /// How long a call may take that somebody waits for who is in no hurry.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -31,21 +40,21 @@ pub(super) struct Shared {
     /// Objects that wait to be written or are being written.
     pub(super) outstanding: AtomicUsize,
     /// `None` where nothing is written, or nothing any more.
-    pub(super) queue: Mutex<Option<mpsc::Sender<Put>>>,
+    pub(super) queue: Mutex<Option<mpsc::Sender<Queued>>>,
 }
 
 impl Shared {
-    pub(super) fn queue(&self) -> MutexGuard<'_, Option<mpsc::Sender<Put>>> {
+    pub(super) fn queue(&self) -> MutexGuard<'_, Option<mpsc::Sender<Queued>>> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Puts an object in the queue, if this process writes; beyond its length it is dropped and counted.
-    pub(super) fn enqueue(&self, put: Put) -> bool {
+    pub(super) fn enqueue(&self, put: Put, told: Option<Told>) -> bool {
         let queue = self.queue();
         let Some(queue) = queue.as_ref() else { return false };
         // Before it may be written, so that none is counted as written that is not.
         self.outstanding.fetch_add(1, Ordering::SeqCst);
-        let is_taken = queue.try_send(put).is_ok();
+        let is_taken = queue.try_send(Queued { put, told }).is_ok();
         if !is_taken {
             self.outstanding.fetch_sub(1, Ordering::SeqCst);
             count(&self.counters.dropped);

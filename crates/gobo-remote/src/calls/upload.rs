@@ -12,7 +12,7 @@ use tokio::sync::{Mutex, mpsc};
 use tokio::time::{sleep, timeout};
 
 use super::call::{Trouble, in_short};
-use super::shared::Shared;
+use super::shared::{Queued, Shared};
 use crate::breaker::CallEnd;
 use crate::bucket::{Content, OverBudgetContent, Put, add, count};
 use crate::object::{Kind, seal};
@@ -24,20 +24,25 @@ const UPLOAD: &str = "gobo_remote_upload_seconds";
 const POLL: Duration = Duration::from_millis(200);
 
 /// The rest of the queue, which the tasks share.
-pub(super) type Queue = Arc<Mutex<mpsc::Receiver<Put>>>;
+pub(super) type Queue = Arc<Mutex<mpsc::Receiver<Queued>>>;
 
 /// Writes what comes until the queue is closed and empty. `_alive` is dropped then.
 pub(super) async fn work(shared: Arc<Shared>, queue: Queue, _alive: std::sync::mpsc::Sender<()>) {
     loop {
         let next = queue.lock().await.recv().await;
-        let Some(put) = next else { return };
-        shared.write(put).await;
+        let Some(Queued { put, told }) = next else { return };
+        let begun = Instant::now();
+        let ended = shared.write(put).await;
+        if let Some(told) = told {
+            told(begun.elapsed(), ended);
+        }
         shared.outstanding.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
 impl Shared {
-    async fn write(self: &Arc<Self>, put: Put) {
+    /// How it ended, in a word.
+    async fn write(self: &Arc<Self>, put: Put) -> &'static str {
         let permit = loop {
             match self.writes.admit(Instant::now()) {
                 Some(permit) => break permit,
@@ -54,7 +59,7 @@ impl Shared {
         let Some(object) = made.ok().flatten() else {
             // It was evicted meanwhile, or is damaged.
             count(&self.counters.write_failures);
-            return;
+            return "gone";
         };
         let bytes = object.len() as u64;
         let call = self.bucket.put_opts(&name, PutPayload::from(object), mode.into());
@@ -65,7 +70,7 @@ impl Shared {
                 add(&self.counters.written_bytes, bytes);
                 self.absent.remove(&key);
                 histogram!(UPLOAD).record(begun.elapsed());
-                return;
+                return "written";
             }
             Ok(Err(error)) => {
                 let trouble = Trouble::of(&error);
@@ -89,11 +94,13 @@ impl Shared {
             }
         };
         permit.tell(trouble.end());
-        count(match trouble {
-            Trouble::Present => &self.counters.present,
-            Trouble::Denied => &self.counters.denied,
-            Trouble::Absent | Trouble::Failed => &self.counters.write_failures,
-        });
+        let (counter, ended) = match trouble {
+            Trouble::Present => (&self.counters.present, "present"),
+            Trouble::Denied => (&self.counters.denied, "denied"),
+            Trouble::Absent | Trouble::Failed => (&self.counters.write_failures, "failed"),
+        };
+        count(counter);
+        ended
     }
 
     /// The bytes of an object. `None`: there is nothing to write any more. Blocks, O(bytes).

@@ -7,6 +7,7 @@ use metrics::{Unit, counter, describe_counter, describe_gauge, gauge};
 
 use crate::access::{Access, DenialCounts, Policy};
 use crate::tls::{Certificates, HandshakeCounts};
+use crate::traced::{SpanCounts, Tracer};
 use crate::watched::{Replacements, Watched};
 
 /// What has these numbers.
@@ -15,6 +16,7 @@ pub(crate) struct Edge {
     pub(crate) access: Arc<Access>,
     pub(crate) certificates: Option<Arc<Watched<Certificates>>>,
     pub(crate) policy: Option<Arc<Watched<Policy>>>,
+    pub(crate) tracer: Option<Arc<dyn Tracer>>,
 }
 
 pub(super) fn publish(edge: &Edge, handshakes: &HandshakeCounts) {
@@ -22,6 +24,12 @@ pub(super) fn publish(edge: &Edge, handshakes: &HandshakeCounts) {
     let DenialCounts { unknown, role, tenant } = &edge.access.denials;
     for (reason, count) in [("unknown", unknown), ("role", role), ("tenant", tenant)] {
         counter!("gobo_calls_denied_total", "reason" => reason).absolute(now(count));
+    }
+    if let Some(tracer) = &edge.tracer {
+        let SpanCounts { exported, failed, dropped } = tracer.counts();
+        for (outcome, count) in [("exported", exported), ("failed", failed), ("dropped", dropped)] {
+            counter!("gobo_trace_spans_total", "outcome" => outcome).absolute(count);
+        }
     }
     if let Some(policy) = &edge.policy {
         replaced("access", policy.replacements());
@@ -56,6 +64,7 @@ pub(super) fn describe() {
         "gobo_reloads_total",
         "Files of certificates and of access that had changed, by what came of it."
     );
+    describe_counter!("gobo_trace_spans_total", "Spans of traced calls, by what became of them.");
     describe_counter!("gobo_tls_handshakes_total", "TLS handshakes by how they ended.");
     let what = "When the first of the daemon's own certificates expires, in seconds since 1970.";
     describe_gauge!("gobo_tls_expiry_timestamp_seconds", Unit::Seconds, what);

@@ -5,11 +5,12 @@ use std::time::{Duration, Instant};
 
 use gobo_engine::{OpenVocabulary, Request, Tenant};
 use gobo_types::{Constraint, ErrorKind, IndexKey};
-use tonic::Status;
 use tonic::metadata::MetadataMap;
+use tonic::{Request as Called, Status};
 
 use crate::access::{TENANT, is_tenant};
 use crate::status;
+use crate::traced::Traced;
 
 /// The metadata key that says that another daemon has sent a call on: it is not sent on again.
 const FORWARDED: &str = "x-gobo-forwarded";
@@ -29,6 +30,8 @@ pub(crate) struct Caller {
     is_forwarded: bool,
     /// The key that a daemon derives which has sent the call on.
     sent_key: Option<IndexKey>,
+    /// The span of the call.
+    pub(super) traced: Option<Traced>,
 }
 
 impl Caller {
@@ -36,12 +39,14 @@ impl Caller {
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a tenant's name that is none.
-    pub(crate) fn of(metadata: &MetadataMap) -> Result<Self, Status> {
+    pub(crate) fn of<T>(request: &Called<T>) -> Result<Self, Status> {
+        let metadata = request.metadata();
         let tenant = tenant(metadata)?;
         let is_forwarded = metadata.contains_key(FORWARDED);
         let sent_key =
             metadata.get(KEY).filter(|_| is_forwarded).and_then(|key| key.to_str().ok()?.parse().ok());
-        Ok(Self { tenant: tenant.into(), deadline: deadline(metadata), is_forwarded, sent_key })
+        let (deadline, traced) = (deadline(metadata), request.extensions().get().cloned());
+        Ok(Self { tenant: tenant.into(), deadline, is_forwarded, sent_key, traced })
     }
 
     /// Whether the daemon that has sent a call on derives the key of this one. One of another version may have another verdict, too, and
@@ -67,8 +72,9 @@ impl Caller {
 
     /// A request of this caller, interactive and under the default limits.
     pub(crate) fn request(&self, vocabulary: Arc<OpenVocabulary>, constraint: Constraint) -> Request {
-        let Self { tenant, deadline, is_forwarded, .. } = self.clone();
-        Request { tenant, deadline, is_forwarded, ..Request::new(vocabulary, constraint) }
+        let Self { tenant, deadline, is_forwarded, traced, .. } = self.clone();
+        let trace = traced.map(|Traced(call)| call as _);
+        Request { tenant, deadline, is_forwarded, trace, ..Request::new(vocabulary, constraint) }
     }
 }
 
@@ -140,11 +146,11 @@ mod tests {
     #[test]
     fn tenants_have_short_plain_names() {
         let of = |name: &str| {
-            let mut metadata = MetadataMap::new();
-            metadata.insert(TENANT, name.parse().unwrap());
-            Caller::of(&metadata).map(|caller| caller.tenant)
+            let mut request = Called::new(());
+            request.metadata_mut().insert(TENANT, name.parse().unwrap());
+            Caller::of(&request).map(|caller| caller.tenant)
         };
-        assert_eq!(&*Caller::of(&MetadataMap::new()).unwrap().tenant, "");
+        assert_eq!(&*Caller::of(&Called::new(())).unwrap().tenant, "");
         assert_eq!(&*of("team-a.prod_1").unwrap(), "team-a.prod_1");
         for bad in ["", "a b", "a/b", &"a".repeat(65)] {
             assert_eq!(of(bad).unwrap_err().code(), tonic::Code::InvalidArgument, "{bad:?}");

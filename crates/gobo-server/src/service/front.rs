@@ -15,7 +15,7 @@ use tonic::codec::{Codec, DecodeBuf, Decoder};
 use tonic::codegen::{BoxFuture, Context, Poll, Service as Called, http};
 use tonic::metadata::MetadataMap;
 use tonic::server::{Grpc, NamedService, ServerStreamingService, UnaryService};
-use tonic::{Request, Response, Status};
+use tonic::{Extensions, Request, Response, Status};
 use tonic_prost::ProstEncoder;
 
 use super::caller::tenant;
@@ -25,6 +25,7 @@ use super::remembered_requests::{Meaning, RememberedRequests};
 use super::reply::location;
 use crate::admission::{Charge, Gate, Held};
 use crate::status;
+use crate::traced::Traced;
 
 const RESOLVE: &str = "/gobo.v1.Gobo/Resolve";
 const RESOLVE_BATCH: &str = "/gobo.v1.Gobo/ResolveBatch";
@@ -61,7 +62,7 @@ impl Resolver {
         let (metadata, extensions, request) = request.into_parts();
         let slot = self.remembered.slot(&request);
         if let Some(meaning) = slot.and_then(|slot| self.remembered.get(slot, &request))
-            && let Some(reply) = self.again(&metadata, &meaning).await?
+            && let Some(reply) = self.again(&metadata, &extensions, &meaning).await?
         {
             return Ok(Response::new(reply));
         }
@@ -116,6 +117,7 @@ impl Resolver {
     async fn again(
         &self,
         metadata: &MetadataMap,
+        extensions: &Extensions,
         meaning: &Meaning,
     ) -> Result<Option<v1::ResolveReply>, Status> {
         tenant(metadata)?;
@@ -124,6 +126,9 @@ impl Resolver {
             return Ok(None);
         }
         let found = self.service.engine.find_again(&meaning.key);
+        if let (Some(found), Some(traced)) = (&found, extensions.get::<Traced>()) {
+            traced.found(&found.key, found.source);
+        }
         Ok(found.map(|found| {
             let location = location(found, vocabulary.binding(), &self.service.store);
             v1::ResolveReply { outcome: Some(Outcome::Index(location)) }

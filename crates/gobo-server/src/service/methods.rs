@@ -130,7 +130,7 @@ impl Gobo for Service {
     ) -> Result<Response<v1::ResolveReply>, Status> {
         use v1::resolve_reply::Outcome;
 
-        let caller = Caller::of(request.metadata())?;
+        let caller = Caller::of(&request)?;
         let request = request.into_inner();
         let constraint = constraint(request.constraint)?;
         let vocabulary = self.vocabulary_to_compile_over(request.vocabulary).await?;
@@ -141,7 +141,11 @@ impl Gobo for Service {
             let request = caller.request(Arc::clone(&vocabulary), constraint);
             self.engine.submit(Asked { limits: Some(limits), ..request })
         });
-        let outcome = match ticket.await {
+        let outcome = ticket.await;
+        if let Some(traced) = &caller.traced {
+            traced.resolved(&outcome);
+        }
+        let outcome = match outcome {
             Ok(found) => Outcome::Index(location(found, vocabulary.binding(), &self.store)),
             Err(CompileError::Refused(refusal)) => Outcome::Refused((*refusal).into()),
             Err(CompileError::OverBudget(over)) => Outcome::OverBudget((*over).into()),
@@ -153,7 +157,7 @@ impl Gobo for Service {
     async fn check(&self, request: Request<v1::CheckRequest>) -> Result<Response<v1::CheckReply>, Status> {
         use v1::check_reply::Outcome;
 
-        let caller = Caller::of(request.metadata())?;
+        let caller = Caller::of(&request)?;
         let request = request.into_inner();
         let constraint = constraint(request.constraint)?;
         let vocabulary = self.vocabulary_to_compile_over(request.vocabulary).await?;
@@ -162,7 +166,11 @@ impl Gobo for Service {
         let ticket = in_place(constraint.text_bytes(), || {
             self.engine.check(Asked { limits: Some(limits), ..caller.request(vocabulary, constraint) })
         });
-        let outcome = match ticket.await {
+        let outcome = ticket.await;
+        if let (Some(traced), Err(error)) = (&caller.traced, &outcome) {
+            traced.failed(error);
+        }
+        let outcome = match outcome {
             Ok(checked) => Outcome::Checked(v1::Checked {
                 key: bytes(checked.key.as_bytes()),
                 bytes: checked.bytes,
@@ -183,7 +191,7 @@ impl Gobo for Service {
         &self,
         request: Request<v1::ResolveBatchRequest>,
     ) -> Result<Response<Self::ResolveBatchStream>, Status> {
-        let caller = Caller::of(request.metadata())?;
+        let caller = Caller::of(&request)?;
         let request = request.into_inner();
         let waiting: VecDeque<(u32, Constraint)> = in_place(request.encoded_len(), || {
             let wanted = (0..).zip(request.constraints);

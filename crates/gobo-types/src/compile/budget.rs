@@ -1,10 +1,11 @@
 //! The running account of a compile against its limits.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
-use super::{CompileError, CompileLimits, Limit, OverBudget};
+use super::{CompileError, CompileLimits, Limit, OverBudget, Phase, PhaseTime};
 
 /// Says whether a compile has used more processor time than it may, asked on the thread that compiles.
 pub type IsOutOfTime = dyn Fn() -> bool + Send + Sync;
@@ -40,6 +41,8 @@ pub struct Budget {
     clock: Option<Arc<Clock>>,
     /// The limits of the last pass, if that is another one.
     last: Option<CompileLimits>,
+    /// The phases so far, each with its beginning.
+    phases: Mutex<Vec<(Phase, Instant)>>,
 }
 
 impl Clock {
@@ -211,6 +214,46 @@ impl Budget {
     pub fn is_nearly_spent(&self) -> bool {
         let CompileLimits { max_steps, max_bytes, .. } = self.limits;
         self.steps() > max_steps - max_steps / 8 || self.bytes() > max_bytes - max_bytes / 8
+    }
+
+    /// The compile enters a phase, which ends the one before it. A few times in a compile, on the thread that leads it: it takes a lock
+    /// and reads the clock.
+    pub fn begin_phase(&self, phase: Phase) {
+        let mut phases = self.phases_so_far();
+        if phases.len() < PhaseTime::MOST {
+            phases.push((phase, Instant::now()));
+        }
+    }
+
+    /// The phases until now, in their order: the first begins the compile, and the last ends now. At most 32 are kept.
+    ///
+    /// ```
+    /// use gobo_types::{Budget, CompileLimits, Phase};
+    ///
+    /// let budget = Budget::new(CompileLimits::default());
+    /// budget.begin_phase(Phase::Lower);
+    /// budget.begin_phase(Phase::Rows);
+    /// let [lower, rows] = budget.phases()[..] else { panic!() };
+    /// assert_eq!((lower.phase, lower.after_us, rows.phase), (Phase::Lower, 0, Phase::Rows));
+    /// assert!(rows.after() >= lower.took());
+    /// ```
+    pub fn phases(&self) -> Vec<PhaseTime> {
+        let phases = self.phases_so_far();
+        let Some(&(_, began)) = phases.first() else { return Vec::new() };
+        let ends = phases.iter().skip(1).map(|(_, begun)| *begun).chain([Instant::now()]);
+        let micros = |from: Instant, to: Instant| {
+            u64::try_from(to.saturating_duration_since(from).as_micros()).unwrap_or(u64::MAX)
+        };
+        let times = phases.iter().zip(ends).map(|(&(phase, begun), end)| PhaseTime {
+            phase,
+            after_us: micros(began, begun),
+            took_us: micros(begun, end),
+        });
+        times.collect()
+    }
+
+    fn phases_so_far(&self) -> MutexGuard<'_, Vec<(Phase, Instant)>> {
+        self.phases.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Refuses an automaton of more than `max_states` states.

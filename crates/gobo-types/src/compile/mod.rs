@@ -2,12 +2,14 @@
 
 mod budget;
 mod limits;
+mod phase;
 mod report;
 mod span;
 mod verdict;
 
 pub use budget::{Budget, IsOutOfTime};
 pub use limits::{CompileLimits, Limit};
+pub use phase::{Phase, PhaseTime};
 pub use report::{Report, ReportEntry};
 pub use span::Span;
 pub use verdict::{CompileError, OverBudget, Refusal, RefusalKind};

@@ -13,7 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 use gobo_artifact::{Index, Vocabulary};
-use gobo_types::{Budget, CompileError, VocabularyDigest, error_chain, panic_message};
+use gobo_types::{Budget, CompileError, Phase, VocabularyDigest, error_chain, panic_message};
 use rustix::process::{Resource, Rlimit, getrlimit, setpriority_process, setrlimit};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -81,9 +81,10 @@ pub fn run_worker_with(compile: &CompileFn) -> Result<(), WorkerError> {
             let _ = setpriority_process(None, BACKGROUND);
         }
         watch.allow(job.processor_time);
+        let budget = Budget::cancellable(job.limits, cancelled).pass_before(job.last_limits);
         let ended = allow_processor_time(limits.processor_seconds)
             .map_err(|error| CompileError::unavailable(format!("cannot limit a worker: {error}")))
-            .and_then(|()| contained(&job, cancelled, &mut vocabularies, compile));
+            .and_then(|()| contained(&job, &budget, &mut vocabularies, compile));
         if !watch.rest() {
             end_out_of_time();
         }
@@ -91,9 +92,10 @@ pub fn run_worker_with(compile: &CompileFn) -> Result<(), WorkerError> {
             Ok((made, file)) => (Ok(made), file),
             Err(error) => (Err(error), None),
         };
+        let phases = budget.phases();
         let is_broken = matches!(ended, Err(CompileError::Failed(_)));
         let retires = is_broken || private_bytes() > limits.retire_bytes;
-        if wire::write(&socket, &Answer { ended, retires }).is_err() || retires {
+        if wire::write(&socket, &Answer { ended, phases, retires }).is_err() || retires {
             return Ok(());
         }
         if let Some(file) = file {
@@ -168,11 +170,11 @@ fn allow_processor_time(seconds: u64) -> io::Result<()> {
 
 fn contained(
     job: &Job,
-    cancelled: Arc<AtomicBool>,
+    budget: &Budget,
     vocabularies: &mut Vocabularies,
     compile: &CompileFn,
 ) -> Result<(Made, Option<File>), CompileError> {
-    let run = AssertUnwindSafe(|| make(job, cancelled, vocabularies, compile));
+    let run = AssertUnwindSafe(|| make(job, budget, vocabularies, compile));
     catch_unwind(run).unwrap_or_else(|panic| {
         Err(CompileError::Failed(format!("a worker panicked: {}", panic_message(&*panic)).into()))
     })
@@ -180,13 +182,13 @@ fn contained(
 
 fn make(
     job: &Job,
-    cancelled: Arc<AtomicBool>,
+    budget: &Budget,
     vocabularies: &mut Vocabularies,
     compile: &CompileFn,
 ) -> Result<(Made, Option<File>), CompileError> {
+    budget.begin_phase(Phase::Open);
     let vocabulary = vocabularies.open(&job.vocabulary, &job.vocabulary_digest)?;
-    let budget = Budget::cancellable(job.limits, cancelled).pass_before(job.last_limits);
-    let compiled = compile(&vocabulary, &job.constraint, &budget)?;
+    let compiled = compile(&vocabulary, &job.constraint, budget)?;
     let failed = |error: gobo_artifact::ArtifactError| CompileError::Failed(error_chain(&error).into());
     let index = Index::from_bytes(compiled.bytes()).map_err(failed)?;
     let (report, file) = match &job.file {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use gobo_types::CompileError;
+use gobo_types::{CompileError, PhaseTime};
 use rustix::process::Signal;
 
 use super::WorkerConfig;
@@ -70,6 +70,7 @@ pub struct WorkerProcess {
     foreground: Option<Running>,
     /// For background work; started when there is some.
     background: Option<Running>,
+    phases: Vec<PhaseTime>,
 }
 
 /// A living child. Dropping it kills it.
@@ -99,7 +100,7 @@ impl fmt::Debug for WorkerProcess {
 impl WorkerProcess {
     /// A place without a process yet: [`WorkerProcess::prepare`] starts one.
     pub fn new(config: Arc<WorkerConfig>, counters: Arc<EndCounters>) -> Self {
-        Self { config, counters, foreground: None, background: None }
+        Self { config, counters, foreground: None, background: None, phases: Vec::new() }
     }
 
     /// Starts the process of the foreground where there is none, ahead of the next job. What goes wrong is told to that job.
@@ -131,6 +132,7 @@ impl WorkerProcess {
     /// # Errors
     /// [`Failure`]: the worker's verdict, or what became of the worker.
     pub fn run(&mut self, job: Job, cancelled: &AtomicBool) -> Result<Made, Failure> {
+        self.phases.clear();
         let is_background = job.is_background;
         // A worker that died while idle (an operator, the kernel) has cost nobody anything.
         let idle = self.running(is_background).take();
@@ -140,7 +142,9 @@ impl WorkerProcess {
         };
         let answer = self.ask(&mut running, job, cancelled);
         match answer {
-            Ok(Answer { ended, retires }) => {
+            Ok(Answer { ended, phases, retires }) => {
+                self.phases = phases;
+                self.phases.truncate(PhaseTime::MOST);
                 if retires {
                     count(&self.counters.retired);
                 } else {
@@ -150,6 +154,11 @@ impl WorkerProcess {
             }
             Err(end) => Err(self.account(running, &end)),
         }
+    }
+
+    /// What the time of the last job went to, as far as its worker has told: nothing of one that died.
+    pub fn phases(&self) -> &[PhaseTime] {
+        &self.phases
     }
 
     fn ask(&self, running: &mut Running, job: Job, cancelled: &AtomicBool) -> Result<Answer, End> {

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use gobo_types::{
-    ArtifactDigest, CompileError, CompileLimits, Constraint, IndexKey, Report, VocabularyDigest,
+    ArtifactDigest, CompileError, CompileLimits, Constraint, IndexKey, PhaseTime, Report, VocabularyDigest,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -65,6 +65,8 @@ pub struct Job {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Answer {
     pub(crate) ended: Result<Made, CompileError>,
+    /// What its time went to.
+    pub(crate) phases: Vec<PhaseTime>,
     /// It takes no more jobs: a new one is to take its place.
     pub(crate) retires: bool,
 }

@@ -1,5 +1,6 @@
 //! Commands that run a daemon or ask one: serve, config check, get, prewarm, pull, remote doctor, demo.
 
+mod collector;
 pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod doctor;

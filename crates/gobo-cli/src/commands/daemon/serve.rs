@@ -15,6 +15,7 @@ use tokio::runtime::Handle;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{Notify, watch};
 
+use super::collector::{Collector, LAST_SPANS};
 use super::pull::in_words;
 use super::supervisor;
 use super::upstream::Pool;
@@ -141,11 +142,12 @@ async fn addresses(option: &str, host: Option<&str>) -> anyhow::Result<Vec<Socke
     Ok(addresses)
 }
 
-/// How long a stop waits: the pause of a daemon that listens on TCP, calls under way, and what is written to the bucket last.
-fn longest_stop(args: &ServeArgs, has_tcp: bool) -> Duration {
+/// How long a stop waits: the pause of a daemon that listens on TCP, calls under way, what is written to the bucket last, and the last spans.
+fn longest_stop(args: &ServeArgs, has_tcp: bool, has_collector: bool) -> Duration {
     let pause = if has_tcp { args.drain_pause } else { Duration::ZERO };
     let writes = args.bucket.remote.is_some() && args.remote_mode == ModeArg::Write;
-    pause + args.drain + if writes { Engine::LAST_WRITES } else { Duration::ZERO }
+    let spans = if has_collector { LAST_SPANS } else { Duration::ZERO };
+    pause + args.drain + spans + if writes { Engine::LAST_WRITES } else { Duration::ZERO }
 }
 
 fn in_seconds(time: Duration) -> String {
@@ -276,6 +278,8 @@ pub(crate) fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<Outcome> 
         (config.tls, config.insecure) = (args.edge.tls(), args.edge.insecure);
         (config.access, config.admin_open) = (args.edge.access(), args.edge.admin_open);
         config.limits = limits;
+        let collector = Collector::from_environment()?;
+        config.tracer = collector.clone().map(|collector| collector as _);
         config.warm = (!args.pull.is_empty()).then(|| keep_pulled(&engine, args)).transpose()?;
         // Before the sockets: a process that sees them may signal.
         let mut terminate = signal(SignalKind::terminate())?;
@@ -308,7 +312,7 @@ pub(crate) fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<Outcome> 
             let scheme = if server.is_admin_encrypted(*address) { "https" } else { "http" };
             output::note(format_args!("operators on {scheme}://{address}: /metrics, /healthz, /readyz"));
         }
-        let longest_stop = longest_stop(args, server.tcp_addresses().next().is_some());
+        let longest_stop = longest_stop(args, server.tcp_addresses().next().is_some(), collector.is_some());
         output::note(format_args!("a stop waits at most {}", in_seconds(longest_stop)));
         tokio::spawn(reload_on_hangup(hangup, server.reload(), args.printed.clone()));
         supervisor::ready();
@@ -335,6 +339,10 @@ pub(crate) fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<Outcome> 
         tokio::select! {
             served = serving => served?,
             () = signalled => {}
+        }
+        if let Some(collector) = collector {
+            // What is left is told before the process ends, unless that takes too long.
+            let _ = Handle::current().spawn_blocking(move || collector.close()).await;
         }
         Ok(Outcome::Yes)
     })

@@ -67,6 +67,7 @@ async fn forward(forwarder: &Forwarder, call: &Forward, budget: Duration) -> For
         tenant: &call.tenant,
         deadline,
         is_prewarm: call.priority == Priority::Prewarm,
+        trace_parent: call.trace_parent.as_deref(),
     };
     let answer = async {
         if call.is_check {

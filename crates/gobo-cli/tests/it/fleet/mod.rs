@@ -70,7 +70,7 @@ impl Fleet {
 }
 
 /// What a shell runs so that a program has an environment.
-fn exported(environment: &[(&str, String)]) -> String {
+pub(crate) fn exported(environment: &[(&str, String)]) -> String {
     let exports: Vec<String> =
         environment.iter().map(|(name, value)| format!("export {name}='{value}'; ")).collect();
     exports.concat()

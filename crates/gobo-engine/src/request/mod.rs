@@ -1,4 +1,7 @@
-//! What is asked of an engine, and how it ends.
+//! What is asked of an engine, the claim on its answer, who is told of its steps, and how it ends.
+
+mod ticket;
+mod trace;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -8,6 +11,9 @@ use gobo_types::{CompileError, CompileLimits, Constraint, IndexKey, Report};
 use crate::OpenVocabulary;
 use crate::handed_out::Resolved;
 use crate::workers::{Priority, Tenant};
+pub use ticket::Ticket;
+pub(crate) use trace::Begun;
+pub use trace::{Step, Trace};
 
 /// What is asked of [`Engine::submit`](crate::Engine::submit).
 #[derive(Debug, Clone)]
@@ -26,6 +32,8 @@ pub struct Request {
     pub deadline: Option<Instant>,
     /// Another daemon has sent it here: it is not sent on.
     pub is_forwarded: bool,
+    /// Who is told of the steps; `None`: nobody.
+    pub trace: Option<Arc<dyn Trace>>,
 }
 
 impl Request {
@@ -39,6 +47,7 @@ impl Request {
             tenant: Tenant::from(""),
             deadline: None,
             is_forwarded: false,
+            trace: None,
         }
     }
 }
