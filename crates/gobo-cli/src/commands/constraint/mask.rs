@@ -1,4 +1,4 @@
-use gobo_artifact::{Fill, Matcher, MatcherError};
+use gobo_explain::allowed;
 use gobo_types::ErrorKind;
 use serde_json::json;
 
@@ -7,28 +7,6 @@ use crate::args::{Global, MaskArgs};
 use crate::output::{self, Outcome, grouped};
 
 const IDS_SHOWN: usize = 100;
-
-/// The ids whose bits are set.
-pub(crate) fn ids_of(mask: &[u32]) -> Vec<u32> {
-    let mut ids = Vec::new();
-    for (at, &word) in (0_u32..).zip(mask) {
-        let mut word = word;
-        while word != 0 {
-            ids.push(at * 32 + word.trailing_zeros());
-            word &= word - 1;
-        }
-    }
-    ids
-}
-
-/// The ids allowed next; none where the text has ended.
-pub(crate) fn allowed(matcher: &Matcher) -> Result<Vec<u32>, MatcherError> {
-    let mut mask = vec![0; matcher.mask_words()];
-    Ok(match matcher.fill(&mut mask)? {
-        Fill::Masked => ids_of(&mask),
-        Fill::Ended => Vec::new(),
-    })
-}
 
 pub(crate) fn run(global: &Global, args: &MaskArgs) -> anyhow::Result<Outcome> {
     let target = match Target::open(&args.target, global)? {

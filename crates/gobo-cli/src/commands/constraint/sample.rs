@@ -1,8 +1,8 @@
 use gobo_artifact::{Matcher, Vocabulary};
+use gobo_explain::allowed;
 use gobo_types::ErrorKind;
 use serde_json::json;
 
-use super::mask::allowed;
 use super::target::Target;
 use crate::args::{Global, SampleArgs};
 use crate::inputs::{Piece, Pieces, TokenName};

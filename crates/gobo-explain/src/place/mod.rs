@@ -5,13 +5,15 @@
 //! `additionalProperties`, and references within the document. Each of these has to hold whatever stands beside it. So what is
 //! said is true, and not always all of the truth: another branch of the schema may forbid more. Where a step depends on
 //! anything else, such as a pattern of names or a reference to another document, nothing is said.
+mod json_scan;
+
 use std::fmt;
 
 use gobo_artifact::Index;
 use gobo_types::{Draft, FormatMode, Notation, PropertyOrder, SchemaDialect, SchemaOptions, Source};
 use serde_json::{Map, Value, json};
 
-use super::json_scan::{At, Position, Step, position};
+use json_scan::{At, Position, Step, position};
 
 /// Most references that are followed in a row.
 const MAX_REFERENCES: usize = 32;
@@ -33,9 +35,9 @@ const REMARKS: &[&str] =
 
 /// A place in a schema.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Place {
+pub struct Place {
     /// The JSON pointer of the subschema.
-    pub(super) pointer: String,
+    pub pointer: String,
     /// Whether the text stands between the properties or items of a container, and not in a value.
     is_between: bool,
     /// The keywords at work, with their values; none for those that hold subschemas.
@@ -46,7 +48,7 @@ pub(super) struct Place {
 
 impl Place {
     /// As an object for a script.
-    pub(super) fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         let keywords: Map<String, Value> = self
             .keywords
             .iter()
@@ -77,7 +79,7 @@ impl fmt::Display for Place {
 
 /// The place at the end of `alive`, a text that `index` has read, where `rest` was to follow. `None` for what is no schema of JSON texts,
 /// and where it cannot be told.
-pub(super) fn place(index: &Index, alive: &[u8], rest: &[u8]) -> Option<Place> {
+pub(crate) fn place(index: &Index, alive: &[u8], rest: &[u8]) -> Option<Place> {
     let constraint = index.constraint(&[]).ok()?;
     let Source::Schema { schema, options } = constraint.source else { return None };
     if options.notation != Notation::Json {
