@@ -51,4 +51,5 @@ pub use matcher::{
 };
 pub use read::borders::PromptEnd;
 pub use read::index::Index;
+pub use read::leaving::{Call, Leaving};
 pub use read::vocabulary::Vocabulary;

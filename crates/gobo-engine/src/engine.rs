@@ -1,11 +1,11 @@
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use gobo_artifact::Index;
 use gobo_remote::Remote;
-use gobo_store::{Catalog, CollectEvent, IndexRecord, NamedVocabulary, Rebuilt, Sled, Store};
+use gobo_store::{CachedVerdict, Catalog, CollectEvent, IndexRecord, NamedVocabulary, Rebuilt, Sled, Store};
 use gobo_tokenizer::Imported;
 use gobo_types::{CompileError, CompileLimits, Digest, IndexKey, error_chain};
 use gobo_worker::{CompileFn, WorkerProcess, compile_constraint};
@@ -336,6 +336,19 @@ impl Engine {
         limit: usize,
     ) -> Result<Vec<(IndexKey, IndexRecord)>, EngineError> {
         self.inner.catalog.with(|catalog| catalog.indices_after(after.as_ref()).take(limit).collect())
+    }
+
+    /// At most `limit` remembered verdicts of keys beyond `after`, ascending by key. Blocks, O(limit + log records).
+    ///
+    /// # Errors
+    /// [`EngineError::Store`] if the catalog fails.
+    pub fn verdicts(
+        &self,
+        after: Option<IndexKey>,
+        limit: usize,
+    ) -> Result<Vec<(IndexKey, CachedVerdict)>, EngineError> {
+        let now = SystemTime::now();
+        self.inner.catalog.with(|catalog| catalog.verdicts_after(after.as_ref(), now).take(limit).collect())
     }
 
     /// Number of indices on record, and their bytes. O(1).

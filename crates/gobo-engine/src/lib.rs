@@ -35,7 +35,8 @@ pub use gobo_remote::{
     connect,
 };
 pub use gobo_store::{
-    Candidate, CollectEvent, Collected, Owner, Quarantine, Spared, Trimmed, VerdictBounds, Writers,
+    CachedVerdict, Candidate, CollectEvent, Collected, Owner, Quarantine, Spared, Trimmed, VerdictBounds,
+    Writers,
 };
 pub use gobo_worker::{CompileFn, PassTime, WorkerConfig};
 pub use handed_out::{Resolved, Source};

@@ -16,14 +16,18 @@
 
 mod bytes;
 mod explanation;
+mod graph;
 mod place;
 mod reader;
+mod steps;
 mod token;
 mod ways;
 
 pub use bytes::{byte_ranges, ids_of};
 pub use explanation::{Configuration, ExplainError, Explanation, Question, explain};
+pub use graph::{Edge, Graph, Node, TooLong, Way, neighbourhood, write_dot};
 pub use place::Place;
 pub use reader::allowed;
+pub use steps::{Steps, TokenStep, steps};
 pub use token::{NoSuchToken, token_of};
 pub use ways::Ways;

@@ -122,6 +122,15 @@ pub enum ServeError {
         /// The address.
         address: SocketAddr,
     },
+    /// Whoever is on the network would read constraints.
+    #[error(
+        "the page shows constraints, and operators' address {address} can be reached from other hosts; hint: give certificates \
+         (--tls-cert, --tls-key) and a file of tokens (--access), or an address of this host"
+    )]
+    PageInsecure {
+        /// The address.
+        address: SocketAddr,
+    },
     /// The certificates cannot be used.
     #[error("cannot use the TLS files")]
     Tls(#[source] FileError),
@@ -146,6 +155,7 @@ impl ServeError {
             | Self::SocketGroup { .. }
             | Self::Insecure { .. }
             | Self::AdminInsecure { .. }
+            | Self::PageInsecure { .. }
             | Self::Tls(_)
             | Self::Access(_) => ErrorKind::Invalid,
             Self::Taken { .. } => ErrorKind::Busy,

@@ -8,7 +8,7 @@
 //!
 //! The floors, each of which uses only those before it: `watched` (values of files that change), `transport` (sockets and connections), `tls`
 //! (certificates and handshakes), `access` (who may do what), `traced` (calls as spans), `admission` (which calls are let
-//! in, and how much they may hold), `metrics` (counts and times for Prometheus), `admin` (HTTP for operators), `service` (the methods of `gobo.v1.Gobo`).
+//! in, and how much they may hold), `metrics` (counts and times for Prometheus), `page` (pages for people), `admin` (HTTP for operators), `service` (the methods of `gobo.v1.Gobo`).
 //! `status` turns errors into gRPC statuses.
 #![forbid(unsafe_code)]
 
@@ -18,6 +18,7 @@ mod admission;
 mod error;
 mod limits;
 mod metrics;
+mod page;
 mod server;
 mod service;
 mod status;

@@ -23,6 +23,7 @@ use crate::admission::{AdmissionLayer, Gate, Usage};
 use crate::error::{FileError, ServeError};
 use crate::limits::ServeLimits;
 use crate::metrics::{self, Edge};
+use crate::page::Page;
 use crate::service::{Front, Service};
 use crate::tls::{Certificates, Secured, TlsFiles};
 use crate::traced::{TraceLayer, Tracer};
@@ -53,6 +54,9 @@ pub struct ServeConfig {
     pub admin: Vec<SocketAddr>,
     /// Serve operators in the plain and without credentials on such addresses, too. Default: no.
     pub admin_open: bool,
+    /// Show pages for people on the operators' addresses, to browsers that call this host by an address, `localhost`, or one of these names. On
+    /// addresses that other hosts reach they need `tls` and `access`. `None`, the default: no pages.
+    pub page: Option<Vec<String>>,
     /// Who makes spans of calls. `None`, the default: nobody.
     pub tracer: Option<Arc<dyn Tracer>>,
     /// Limits of all callers together.
@@ -79,6 +83,7 @@ impl ServeConfig {
             socket_group: None,
             admin: Vec::new(),
             admin_open: false,
+            page: None,
             tracer: None,
             limits: ServeLimits::default(),
             warm: None,
@@ -114,7 +119,7 @@ impl Server {
     /// # Errors
     /// [`ServeError::Nowhere`] without any; [`ServeError::Taken`] if a living daemon has the Unix socket (a dead one's
     /// is replaced), [`ServeError::NoSocket`] if the path is something else, [`ServeError::LongPath`] if it is too long for a
-    /// socket; [`ServeError::Insecure`] and [`ServeError::AdminInsecure`] for what other hosts would reach in the plain; [`ServeError::Tls`] and
+    /// socket; [`ServeError::Insecure`], [`ServeError::AdminInsecure`] and [`ServeError::PageInsecure`] for what other hosts would reach in the plain; [`ServeError::Tls`] and
     /// [`ServeError::Access`] for files that are not what they should be; [`ServeError::Unix`], [`ServeError::SocketGroup`],
     /// [`ServeError::Tcp`] and [`ServeError::Admin`] for what the system refuses; [`ServeError::Recorder`].
     pub async fn bind(engine: Arc<Engine>, config: &ServeConfig) -> Result<Self, ServeError> {
@@ -166,11 +171,22 @@ impl Server {
                 policy,
                 tracer: config.tracer.clone(),
             };
-            let routes = router(metrics::record(&engine, usage.clone(), edge)?, readiness);
+            let numbers = Arc::new(metrics::record(&engine, usage.clone(), edge)?);
+            let page = config.page.clone().map(|hosts| Page {
+                engine: Arc::downgrade(&engine),
+                numbers: Arc::clone(&numbers) as _,
+                hosts,
+                access: Arc::clone(&access),
+            });
+            let has_page = page.is_some();
+            let routes = router(move || numbers(), readiness, page);
             for (listener, address) in listeners {
                 let guard = certificates.clone().filter(|_| is_guarded(config, address));
-                let guard =
-                    guard.map(|certificates| AdminGuard { access: Arc::clone(&access), certificates });
+                let guard = guard.map(|certificates| AdminGuard {
+                    access: Arc::clone(&access),
+                    certificates,
+                    has_page,
+                });
                 tokio::spawn(admin::serve(listener, routes.clone(), guard));
             }
         }
@@ -361,6 +377,12 @@ fn check_reach(config: &ServeConfig) -> Result<(), ServeError> {
     }
     let reached = config.admin.iter().copied().find(|address| is_reached(*address));
     match reached {
+        Some(address)
+            if config.page.is_some()
+                && (config.tls.is_none() || config.access.is_none() || config.admin_open) =>
+        {
+            Err(ServeError::PageInsecure { address })
+        }
         Some(address) if config.tls.is_none() && !config.admin_open => {
             Err(ServeError::AdminInsecure { address })
         }

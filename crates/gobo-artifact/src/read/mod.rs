@@ -6,6 +6,7 @@ mod encoder;
 mod encoder_spans;
 pub(crate) mod index;
 mod joined;
+pub(crate) mod leaving;
 mod verify_index;
 mod verify_vocabulary;
 pub(crate) mod vocabulary;

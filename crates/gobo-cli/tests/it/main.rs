@@ -17,6 +17,7 @@ mod import;
 mod messages;
 mod names;
 mod out;
+mod page;
 mod prewarm;
 mod prometheus;
 mod stopping;

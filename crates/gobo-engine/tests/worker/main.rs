@@ -101,7 +101,9 @@ fn made(key: &Value) -> Vec<u8> {
     let made = json!({
         "key": key, "digest": Digest([7; 32]).to_string(), "bytes": 17, "states": 1, "rows": 1, "report": null,
     });
-    frame(&json!({"ended": {"Ok": made}, "retires": false}))
+    // More phases than there are, none of which fits into any time.
+    let phases = vec![json!({"phase": "rows", "after_us": u64::MAX, "took_us": u64::MAX}); 100];
+    frame(&json!({"ended": {"Ok": made}, "phases": phases, "retires": false}))
 }
 
 fn read_frame(socket: &mut UnixStream) -> Option<Vec<u8>> {

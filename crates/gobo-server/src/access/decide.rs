@@ -82,6 +82,11 @@ impl Access {
         Ok(who.roles)
     }
 
+    /// Whether a file says who may do what.
+    pub(crate) fn has_policy(&self) -> bool {
+        self.policy.is_some()
+    }
+
     /// Whether a caller that shows this has a role, where nothing is asked for besides.
     ///
     /// # Errors

@@ -35,12 +35,14 @@ const WHOLE_TIME: Duration = Duration::from_secs(10);
 pub(crate) struct AdminGuard {
     pub(crate) access: Arc<Access>,
     pub(crate) certificates: Arc<Watched<Certificates>>,
+    /// Whether there are pages, which ask for a role of their own.
+    pub(crate) has_page: bool,
 }
 
 /// Answers by these routes, one request for each connection. It has no end.
 pub(crate) async fn serve(listener: TcpListener, routes: Router, guard: Option<AdminGuard>) {
     let routes = match &guard {
-        Some(guard) => guarded(routes, Arc::clone(&guard.access)),
+        Some(guard) => guarded(routes, Arc::clone(&guard.access), guard.has_page),
         None => routes,
     };
     let certificates = guard.map(|guard| guard.certificates);
@@ -106,7 +108,7 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let ((warm, is_warm), (stop, stopping)) = (watch::channel(false), watch::channel(false));
         let readiness = Readiness { warm: Some(is_warm), stopping };
-        tokio::spawn(serve(listener, router(|| "numbers".to_owned(), readiness), None));
+        tokio::spawn(serve(listener, router(|| "numbers".to_owned(), readiness, None), None));
         (address, warm, stop)
     }
 

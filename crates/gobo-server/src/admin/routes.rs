@@ -13,6 +13,7 @@ use tokio::sync::watch;
 use tonic::Code;
 
 use crate::access::{Access, Role};
+use crate::page::{Page, is_page};
 use crate::transport::Shown;
 
 /// Whether callers are to be sent here.
@@ -37,10 +38,15 @@ impl Readiness {
 }
 
 /// The routes. `numbers` writes the page of metrics.
-pub(crate) fn router(numbers: impl Fn() -> String + Send + Sync + 'static, readiness: Readiness) -> Router {
+pub(crate) fn router(
+    numbers: impl Fn() -> String + Send + Sync + 'static,
+    readiness: Readiness,
+    page: Option<Page>,
+) -> Router {
     let numbers = Arc::new(numbers);
     let metrics = move || async move { ([(CONTENT_TYPE, "text/plain; version=0.0.4")], numbers()) };
-    Router::new()
+    let routes = page.map_or_else(Router::new, Page::routes);
+    routes
         .route("/metrics", get(metrics))
         .route("/healthz", get(async || "alive\n"))
         .route("/readyz", get(move || async move { readiness.now() }))
@@ -50,12 +56,14 @@ pub(crate) fn router(numbers: impl Fn() -> String + Send + Sync + 'static, readi
 /// Paths that tell nothing but whether callers are to be sent here.
 const PROBES: [&str; 2] = ["/healthz", "/readyz"];
 
-/// The same routes, for callers with the role `read`; probes have no credentials.
-pub(crate) fn guarded(routes: Router, access: Arc<Access>) -> Router {
+/// The same routes, for callers with the role `read`; probes have no credentials, and pages ask for another role by themselves.
+pub(crate) fn guarded(routes: Router, access: Arc<Access>, has_page: bool) -> Router {
     let guard = move |request: Request, next: Next| {
         let access = Arc::clone(&access);
         async move {
-            if !PROBES.contains(&request.uri().path())
+            let path = request.uri().path();
+            if !PROBES.contains(&path)
+                && !(has_page && is_page(path))
                 && let Err(refused) = access.require(Role::Read, &Shown::Nothing, request.headers())
             {
                 let code = match refused.code() {

@@ -7,7 +7,8 @@ use gobo_types::{CompileLimits, Digest, IndexKey, OverBudget, Refusal};
 
 use super::Catalog;
 use super::records::{
-    ANY_LIMITS, CachedVerdict, VERDICTS, VerdictKey, VerdictRecord, encode, limits_digest, verdict_record,
+    ANY_LIMITS, CachedVerdict, VERDICTS, VerdictKey, VerdictRecord, encode, key_in, limits_digest,
+    verdict_record,
 };
 use super::verdict_ledger::{Ledger, VerdictBounds, VerdictUsage};
 use crate::StoreError;
@@ -84,6 +85,34 @@ impl Catalog {
             }
         }
         Ok(None)
+    }
+
+    /// Verdicts of keys beyond `after`, ascending by key, expired ones left out. The first one costs O(log records). Unreadable records are
+    /// skipped.
+    ///
+    /// # Errors
+    /// [`StoreError::Catalog`] if the database fails.
+    pub fn verdicts_after<'a>(
+        &'a self,
+        after: Option<&IndexKey>,
+        now: SystemTime,
+    ) -> impl Iterator<Item = Result<(IndexKey, CachedVerdict), StoreError>> + use<'a> {
+        let mut from = VERDICTS.to_vec();
+        if let Some(after) = after {
+            // Behind every record of the key, whatever its limits are.
+            from.extend_from_slice(after.as_bytes());
+            from.extend_from_slice(&[u8::MAX; size_of::<Digest>() + 1]);
+        }
+        let now = unix_ms(now);
+        self.with_prefix(VERDICTS, &from).filter_map(move |entry| {
+            let (key, value) = match entry {
+                Ok(entry) => entry,
+                Err(error) => return Some(Err(error)),
+            };
+            let record = self.decode::<VerdictRecord>(&key, &value).ok()?;
+            let key = key_in(key.get(..size_of::<IndexKey>() + VERDICTS.len())?)?;
+            (record.expires_unix_ms > now).then_some(Ok((key, record.verdict)))
+        })
     }
 
     /// Removes the verdicts that have expired at `now` and returns their number. O(verdicts). Most of them are never requested

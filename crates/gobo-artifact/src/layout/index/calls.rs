@@ -189,6 +189,18 @@ impl<'a> CallTables<'a> {
         }
     }
 
+    /// The states to which the return state of that number leads, each once. O(exits).
+    pub(crate) fn states_after(&self, number: u32) -> Vec<u32> {
+        let mut states = match self.exits {
+            None => vec![self.state_after(number, 0)],
+            Some(exits) => exits.row(number).to_vec(),
+        };
+        states.retain(|&state| state != DEAD);
+        states.sort_unstable();
+        states.dedup();
+        states
+    }
+
     /// Whether a rule may end altogether behind some exit of the rule above the return state of that number.
     #[inline]
     pub(crate) fn may_end(&self, number: u32, accepts: impl Fn(u32) -> bool) -> bool {

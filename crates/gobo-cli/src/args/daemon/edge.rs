@@ -28,6 +28,13 @@ pub(crate) struct EdgeArgs {
     /// Let anybody who reaches the operators' address read counts and times in the plain
     #[arg(long, requires = "admin", help_heading = "Access")]
     pub(crate) admin_open: bool,
+    /// Show pages for people on the operators' address: the store, verdicts, and why a mask is as it is. They show constraints: with
+    /// --access for the role inspect, and where others reach the address only with --tls-cert too
+    #[arg(long, requires = "admin", help_heading = "Access")]
+    pub(crate) page: bool,
+    /// A name by which browsers may call this host for its pages, beside its addresses and localhost
+    #[arg(long, value_name = "NAME", requires = "page", help_heading = "Access")]
+    pub(crate) page_host: Vec<String>,
 }
 
 impl EdgeArgs {

@@ -277,6 +277,7 @@ pub(crate) fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<Outcome> 
             (args.socket_group, args.drain_pause, args.drain);
         (config.tls, config.insecure) = (args.edge.tls(), args.edge.insecure);
         (config.access, config.admin_open) = (args.edge.access(), args.edge.admin_open);
+        config.page = args.edge.page.then(|| args.edge.page_host.clone());
         config.limits = limits;
         let collector = Collector::from_environment()?;
         config.tracer = collector.clone().map(|collector| collector as _);
@@ -310,7 +311,10 @@ pub(crate) fn run(global: &Global, args: &ServeArgs) -> anyhow::Result<Outcome> 
         }
         for address in server.admin_addresses() {
             let scheme = if server.is_admin_encrypted(*address) { "https" } else { "http" };
-            output::note(format_args!("operators on {scheme}://{address}: /metrics, /healthz, /readyz"));
+            let pages = if args.edge.page { "pages at /, " } else { "" };
+            output::note(format_args!(
+                "operators on {scheme}://{address}: {pages}/metrics, /healthz, /readyz"
+            ));
         }
         let longest_stop = longest_stop(args, server.tcp_addresses().next().is_some(), collector.is_some());
         output::note(format_args!("a stop waits at most {}", in_seconds(longest_stop)));
