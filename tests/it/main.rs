@@ -16,6 +16,7 @@ mod difference;
 mod documents;
 mod drafts;
 mod exits;
+mod explained;
 mod fuzz;
 mod history;
 mod house;

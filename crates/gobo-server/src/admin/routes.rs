@@ -62,9 +62,8 @@ pub(crate) fn guarded(routes: Router, access: Arc<Access>, has_page: bool) -> Ro
         let access = Arc::clone(&access);
         async move {
             let path = request.uri().path();
-            if !PROBES.contains(&path)
-                && !(has_page && is_page(path))
-                && let Err(refused) = access.require(Role::Read, &Shown::Nothing, request.headers())
+            let is_others = PROBES.contains(&path) || has_page && is_page(path);
+            if !is_others && let Err(refused) = access.require(Role::Read, &Shown::Nothing, request.headers())
             {
                 let code = match refused.code() {
                     Code::Unauthenticated => StatusCode::UNAUTHORIZED,

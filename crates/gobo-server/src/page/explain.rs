@@ -19,7 +19,7 @@ use tokio::time::timeout_at;
 use super::frame::{clipped, facts, frame};
 use super::index::of_report;
 use super::picture::picture;
-use super::{Answer, Shown, Trouble};
+use super::shared::{Answer, Shown, Trouble};
 
 /// Most bytes of a constraint and of a text: both stand in the answer again.
 const MAX_CONSTRAINT_BYTES: usize = 32 << 10;
@@ -183,10 +183,8 @@ impl<E: Into<Trouble>> From<E> for Told {
 }
 
 async fn explained(shown: &Shown, form: &Form, until: Instant) -> Result<Explained, Told> {
-    let target = match form.key.is_empty() {
-        true => compiled(shown, form, until).await?,
-        false => found(shown, form).await?,
-    };
+    let target =
+        if form.key.is_empty() { compiled(shown, form, until).await? } else { found(shown, form).await? };
     let _one = Arc::clone(&shown.explaining)
         .acquire_owned()
         .await

@@ -13,7 +13,8 @@ use base64::engine::general_purpose::STANDARD;
 use std::net::IpAddr;
 use tonic::Code;
 
-use super::{Page, trouble};
+use super::frame::trouble;
+use super::shared::Page;
 use crate::access::Role;
 use crate::transport::Shown;
 

@@ -12,7 +12,7 @@ use gobo_types::{IndexKey, Report, ReportEntry, error_chain, grouped, human_byte
 use maud::{Markup, html};
 
 use super::frame::{clipped, facts, frame};
-use super::{Shown, Trouble};
+use super::shared::{Shown, Trouble};
 
 /// Most bytes of a constraint that are shown.
 const CONSTRAINT_SHOWN: usize = 32 << 10;

@@ -8,7 +8,7 @@ use gobo_types::{CompileError, IndexKey, grouped, human_bytes};
 use maud::{Markup, html};
 
 use super::frame::{clipped, frame};
-use super::{Answer, Shown, Trouble};
+use super::shared::{Answer, Shown, Trouble};
 
 /// Rows of a page.
 const ROWS: usize = 100;

@@ -9,7 +9,7 @@ use maud::html;
 
 use super::frame::{facts, frame};
 use super::plot::{bars, number, times};
-use super::{Answer, Shown};
+use super::shared::{Answer, Shown};
 
 /// Where an answer was, as the counter names it and as a person does.
 const TIERS: [(&str, &str); 5] = [

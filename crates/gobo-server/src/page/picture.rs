@@ -152,7 +152,7 @@ fn way(places: &HashMap<u32, (f64, f64)>, from: u32, to: u32, ways: &[&Way]) -> 
             start + bend,
             end - bend
         );
-        (label_x, label_y) = ((start + end) / 2.0, (middle_from + middle_to) / 2.0 - 4.0);
+        (label_x, label_y) = (f64::midpoint(start, end), f64::midpoint(middle_from, middle_to) - 4.0);
     } else {
         // Back, below both.
         let (start, end) = (from_x + WIDTH / 2.0, to_x + WIDTH / 2.0);
@@ -162,7 +162,7 @@ fn way(places: &HashMap<u32, (f64, f64)>, from: u32, to: u32, ways: &[&Way]) -> 
             path,
             "M{start:.0} {from_low:.0}C{start:.0} {low:.0} {end:.0} {low:.0} {end:.0} {to_low:.0}"
         );
-        (label_x, label_y) = ((start + end) / 2.0, low - 8.0);
+        (label_x, label_y) = (f64::midpoint(start, end), low - 8.0);
     }
     let class = match ways {
         [Way::Call(_), ..] => "call",

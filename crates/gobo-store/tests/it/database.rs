@@ -12,7 +12,7 @@ use gobo_store::{
     Catalog, DatabaseCall, DatabaseError, IndexRecord, MemoryDatabase, Opened, Store, StoreError,
     VerdictBounds, VerdictUsage,
 };
-use gobo_types::{CompileLimits, ErrorKind, IndexKey};
+use gobo_types::{CompileLimits, ErrorKind, IndexKey, Limit, OverBudget, Refusal, RefusalKind};
 
 use crate::fixture::{index, key_of, plant, quarantined, store};
 
@@ -288,7 +288,7 @@ fn expired_verdicts_are_dropped_and_live_ones_stay() {
     let (_folder, store) = store();
     let (catalog, _) = Catalog::open_in(&store, &MemoryDatabase::default()).unwrap();
     let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
-    let refusal = gobo_types::Refusal::new(gobo_types::RefusalKind::Malformed, "offset 0", "no");
+    let refusal = Refusal::new(RefusalKind::Malformed, "offset 0", "no");
     for number in 0..10 {
         catalog.put_refusal(&key(number), &refusal, at(100 + u64::from(number))).unwrap();
     }
@@ -304,6 +304,29 @@ fn expired_verdicts_are_dropped_and_live_ones_stay() {
         5,
         "a clock that is ahead costs compiles"
     );
+}
+
+#[test]
+fn verdicts_are_listed_by_key_without_expired_ones() {
+    let (_folder, store) = store();
+    let (catalog, _) = Catalog::open_in(&store, &MemoryDatabase::default()).unwrap();
+    let now = SystemTime::now();
+    let (live, expired) = (now + Duration::from_secs(60), now - Duration::from_secs(60));
+    let refusal = |number: u8| Refusal::new(RefusalKind::Malformed, "", number.to_string());
+    let limits = CompileLimits::default();
+    for number in (0..5).rev() {
+        let expires = if number == 2 { expired } else { live };
+        catalog.put_refusal(&key(number), &refusal(number), expires).unwrap();
+    }
+    // A key with two verdicts has both, and neither again behind it.
+    let over = OverBudget::at(Limit::MaxSteps, 7, "rows");
+    catalog.put_over_budget(&key(1), &over, &limits, live).unwrap();
+    let keys = |after: Option<u8>| -> Vec<IndexKey> {
+        let after = after.map(key);
+        catalog.verdicts_after(after.as_ref(), now).map(|found| found.unwrap().0).collect()
+    };
+    assert_eq!(keys(None), [0, 1, 1, 3, 4].map(key));
+    assert_eq!((keys(Some(1)), keys(Some(4))), (vec![key(3), key(4)], Vec::new()));
 }
 
 /// Many callers send what is refused, each time something else: the catalog stays small, whatever they sent.
