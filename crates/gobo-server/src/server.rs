@@ -138,7 +138,9 @@ impl Server {
         let certificates = config.tls.as_ref().map(TlsFiles::open).transpose().map_err(ServeError::Tls)?;
         let policy = config.access.as_ref().map(AccessFile::open).transpose().map_err(ServeError::Access)?;
         check_reach(config)?;
-        let reload = Reload { certificates: certificates.clone(), policy: policy.clone() };
+        let usage = Usage::new(config.limits);
+        let reload =
+            Reload { certificates: certificates.clone(), policy: policy.clone(), usage: usage.clone() };
         let access = Access::new(policy.clone());
         let unix = match (inherited.unix, &config.unix) {
             (Some(listener), _) => Some((adopt_unix(listener)?, None)),
@@ -159,7 +161,6 @@ impl Server {
         if unix.is_none() && tcp.is_empty() {
             return Err(ServeError::Nowhere);
         }
-        let usage = Usage::new(config.limits);
         let (stopping, is_stopping) = watch::channel(false);
         let readiness = Readiness { warm: config.warm.clone(), stopping: is_stopping };
         let listeners = admin::listen(&config.admin)?;
@@ -338,9 +339,15 @@ impl Server {
 pub struct Reload {
     certificates: Option<Arc<Watched<Certificates>>>,
     policy: Option<Arc<Watched<Policy>>>,
+    usage: Usage,
 }
 
 impl Reload {
+    /// Takes over most connections, calls and bytes of requests, for whoever comes from now on. Other limits stay.
+    pub fn limits(&self, limits: &ServeLimits) {
+        self.usage.allow(limits);
+    }
+
     /// Reads the files that there are, and takes over what has changed. It waits for the disk.
     ///
     /// # Errors

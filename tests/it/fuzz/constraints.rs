@@ -108,6 +108,7 @@ fn lark() {
         "~",
         "&",
         "::_",
+        " : ",
         "::incr(_)",
         "%if lt([0:2],3)",
         "%json {}",
@@ -126,10 +127,11 @@ fn lark() {
             Lexer::Basic(LookAhead::default()),
             Lexer::Longest,
         ];
-        let of =
-            |lexer| Constraint::grammar(Dialect::Lark, grammar.clone(), "start", Some(lexer), Vec::new());
+        let of = |lexer| Constraint::grammar(Dialect::Lark, grammar.clone(), "start", lexer, Vec::new());
+        // Which lexer is the default is read off the grammar.
+        let _ = of(None);
         // All of them are compiled, whatever becomes of the first.
-        lexers.map(|lexer| compiles(&of(lexer))).contains(&true)
+        lexers.map(|lexer| compiles(&of(Some(lexer)))).contains(&true)
     });
 }
 

@@ -279,7 +279,7 @@ fn the_environment_goes_between_the_file_and_the_command_line() {
 }
 
 #[test]
-fn a_hangup_takes_over_the_filter_of_the_log_and_says_what_needs_a_restart() {
+fn a_hangup_takes_over_the_log_and_limits_of_callers_and_says_what_needs_a_restart() {
     let home = tempfile::tempdir().unwrap();
     let config = home.path().join("gobo.toml");
     fs::write(&config, "queue = 5\nlog = \"warn\"\nlog-format = \"json\"\n").unwrap();
@@ -297,10 +297,10 @@ fn a_hangup_takes_over_the_filter_of_the_log_and_says_what_needs_a_restart() {
     // What the command line gives is not the file's.
     fs::write(
         &config,
-        "queue = 6\ntenant-jobs = 7\ngrace = \"1h\"\nlog = \"debug\"\nlog-format = \"json\"\n",
+        "queue = 6\ntenant-jobs = 7\ngrace = \"1h\"\nlog = \"debug\"\nlog-format = \"json\"\nmax-connections = 8\nmax-calls = 9\n",
     )
     .unwrap();
-    hangup("needs a restart: queue, tenant-jobs");
+    hangup("needs a restart: queue, tenant-jobs\n");
     let _ = one(&home.path().join("store"), 0, &["status"]);
     let begun = Instant::now();
     while !daemon.said().lines().any(|line| line.starts_with('{') && line.contains("\"level\":\"DEBUG\"")) {

@@ -23,6 +23,9 @@ const OWN_BYTES: u64 = 8 << 10;
 #[derive(Debug)]
 pub(crate) struct Gate {
     limits: ServeLimits,
+    /// Most calls and most bytes, by now.
+    most_calls: AtomicU64,
+    most_bytes: AtomicU64,
     calls: AtomicU64,
     /// Those whose requests are not whole.
     unfinished: AtomicU64,
@@ -48,11 +51,25 @@ pub(crate) struct Charge {
 impl Gate {
     pub(crate) fn new(limits: ServeLimits) -> Arc<Self> {
         let [calls, unfinished, bytes, turned_away] = [0; 4].map(AtomicU64::new);
-        Arc::new(Self { limits, calls, unfinished, bytes, turned_away })
+        let (most_calls, most_bytes) =
+            (AtomicU64::new(limits.calls as u64), AtomicU64::new(limits.request_bytes));
+        Arc::new(Self { limits, most_calls, most_bytes, calls, unfinished, bytes, turned_away })
     }
 
+    /// What the gate was made with. Most calls and bytes may be others by now.
     pub(crate) fn limits(&self) -> &ServeLimits {
         &self.limits
+    }
+
+    /// Most bytes that requests hold.
+    pub(crate) fn most_bytes(&self) -> u64 {
+        self.most_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Lets in so many calls and bytes from now on.
+    pub(crate) fn allow(&self, calls: usize, request_bytes: u64) {
+        self.most_calls.store(calls as u64, Ordering::Relaxed);
+        self.most_bytes.store(request_bytes, Ordering::Relaxed);
     }
 
     /// Calls under way.
@@ -79,8 +96,8 @@ impl Gate {
         let permit = CallPermit(Arc::clone(self));
         let calls = self.calls.fetch_add(1, Ordering::Relaxed);
         let whole = calls.saturating_sub(self.unfinished.load(Ordering::Relaxed));
-        if whole >= self.limits.calls as u64 && others >= OWN_CALLS {
-            let limit = self.limits.calls;
+        let limit = self.most_calls.load(Ordering::Relaxed);
+        if whole >= limit && others >= OWN_CALLS {
             return Err(self.turn_away(format!("too many calls are under way (limit {limit}); try again")));
         }
         Ok(permit)
@@ -92,9 +109,8 @@ impl Gate {
     /// `RESOURCE_EXHAUSTED` if there are as many as there may be.
     pub(crate) fn wait(self: &Arc<Self>, others: u32) -> Result<Unfinished, Status> {
         let unfinished = Unfinished(Arc::clone(self));
-        if self.unfinished.fetch_add(1, Ordering::Relaxed) >= self.limits.calls as u64 && others >= OWN_CALLS
-        {
-            let limit = self.limits.calls;
+        let limit = self.most_calls.load(Ordering::Relaxed);
+        if self.unfinished.fetch_add(1, Ordering::Relaxed) >= limit && others >= OWN_CALLS {
             return Err(
                 self.turn_away(format!("too many requests are not whole yet (limit {limit}); try again"))
             );
@@ -135,7 +151,7 @@ impl Charge {
     /// # Errors
     /// `RESOURCE_EXHAUSTED` if all calls would hold more than they may; what was taken before stays taken.
     pub(crate) fn grow(&mut self, bytes: u64) -> Result<(), Status> {
-        let most = self.gate.limits.request_bytes;
+        let most = self.gate.most_bytes();
         let limit = if self.bytes + bytes < SMALL { most } else { most - most / 4 };
         let all = self.gate.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
         if all > limit && self.bytes + bytes > OWN_BYTES {

@@ -52,6 +52,22 @@ fn message(length: usize) -> Bytes {
     message.into()
 }
 
+#[test]
+fn other_limits_hold_from_the_next_call_on() {
+    let gate = Gate::new(ServeLimits { calls: 2, request_bytes: 1 << 20, ..ServeLimits::default() });
+    let calls = [gate.enter(9).unwrap(), gate.enter(9).unwrap()];
+    assert_eq!(gate.enter(9).unwrap_err().code(), Code::ResourceExhausted);
+    let mut charge = gate.charge();
+    assert!(charge.grow(2 << 20).is_err());
+    gate.allow(3, 4 << 20);
+    assert!(gate.enter(9).is_ok() && charge.grow(2 << 20).is_ok());
+    gate.allow(1, 1 << 20);
+    assert!(gate.enter(9).is_err() && gate.charge().grow(1 << 20).is_err());
+    assert_eq!((gate.calls(), gate.bytes()), (2, 2 << 20), "what is under way goes on");
+    drop((calls, charge));
+    assert_eq!((gate.calls(), gate.bytes()), (0, 0));
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_request_has_to_come_whole_in_time() {
     let gate = Gate::new(ServeLimits::default());

@@ -43,6 +43,14 @@ impl Usage {
         Self { gate: Gate::new(limits), unix, tcp, handshakes: Arc::default() }
     }
 
+    /// Takes over most connections, calls and bytes.
+    pub(crate) fn allow(&self, limits: &ServeLimits) {
+        self.gate.allow(limits.calls, limits.request_bytes);
+        for connections in [&self.unix, &self.tcp] {
+            connections.allow(limits.connections);
+        }
+    }
+
     pub(crate) fn now(&self) -> UsageNow {
         let Self { gate, unix, tcp, .. } = self;
         UsageNow {

@@ -58,3 +58,6 @@ impl Page {
             .layer(from_fn(move |request, next| guard::guard(guarded.clone(), request, next)))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -66,7 +66,7 @@ impl Uploads {
             return Err(status::denied(why));
         }
         let total = head.total_bytes;
-        let limit = MAX_FILE_BYTES.min(self.gate.limits().request_bytes / SHARE);
+        let limit = MAX_FILE_BYTES.min(self.gate.most_bytes() / SHARE);
         if total == 0 || total > limit {
             let why = format!(
                 "total_bytes is {total}, this daemon takes files of 1 to {limit} bytes; a larger --max-request-mib lets it \

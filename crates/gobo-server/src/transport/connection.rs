@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -21,6 +21,8 @@ use crate::limits::ServeLimits;
 #[derive(Debug)]
 pub(crate) struct Connections {
     limits: ServeLimits,
+    /// Most of them, by now.
+    most: AtomicUsize,
     open: Mutex<Open>,
     /// Connections that were closed at once.
     turned_away: AtomicU64,
@@ -44,7 +46,8 @@ struct Handle {
 impl Connections {
     pub(crate) fn new(limits: ServeLimits) -> Arc<Self> {
         let [turned_away, closed] = [0; 2].map(AtomicU64::new);
-        Arc::new(Self { limits, open: Mutex::default(), turned_away, closed })
+        let most = AtomicUsize::new(limits.connections);
+        Arc::new(Self { limits, most, open: Mutex::default(), turned_away, closed })
     }
 
     fn lock(&self) -> MutexGuard<'_, Open> {
@@ -66,14 +69,22 @@ impl Connections {
         self.closed.load(Ordering::Relaxed)
     }
 
+    /// Has at most so many from the next one on.
+    pub(crate) fn allow(&self, most: usize) {
+        self.most.store(most, Ordering::Relaxed);
+    }
+
     /// Admits a new connection. `None`: there is no room, and it is closed.
     pub(crate) fn admit<T>(self: &Arc<Self>, io: T) -> Option<Connection<T>> {
         let (close, closing) = oneshot::channel();
         let activity = Activity::new();
         let mut open = self.lock();
-        if open.by_number.len() >= self.limits.connections && !self.close_most_inactive(&mut open) {
-            self.turned_away.fetch_add(1, Ordering::Relaxed);
-            return None;
+        // More than one may have to go, where fewer are allowed than before.
+        while open.by_number.len() >= self.most.load(Ordering::Relaxed) {
+            if !self.close_most_inactive(&mut open) {
+                self.turned_away.fetch_add(1, Ordering::Relaxed);
+                return None;
+            }
         }
         let number = open.next;
         open.next += 1;
@@ -257,6 +268,23 @@ mod tests {
         connection.activity.end();
         lasts(&mut connection).await;
         assert_eq!(connections.closed(), 1);
+    }
+
+    #[tokio::test]
+    async fn fewer_connections_hold_from_the_next_one_on() {
+        let connections = Connections::new(ServeLimits { connections: 4, ..limits() });
+        let pairs: Vec<_> = (0..6).map(|_| UnixStream::pair().unwrap()).collect();
+        let mut ours = pairs.into_iter().map(|(ours, _)| ours);
+        let open: Vec<_> = ours.by_ref().take(4).map(|ours| connections.admit(ours).unwrap()).collect();
+        open[3].activity.begin();
+        connections.allow(2);
+        assert_eq!(connections.count(), 4, "nobody is cut off at once");
+        let fifth = connections.admit(ours.next().unwrap());
+        assert!(fifth.is_some() && connections.count() == 2, "{}", connections.count());
+        connections.allow(1);
+        // The one with a call stays.
+        assert!(connections.admit(ours.next().unwrap()).is_none());
+        assert_eq!((connections.count(), connections.turned_away()), (1, 1));
     }
 
     #[tokio::test]

@@ -9,6 +9,11 @@ use super::super::parse::command;
 use super::options::of_files;
 use super::*;
 
+#[path = "../../../../../tests/it/fuzz/fuzzer.rs"]
+mod fuzzer;
+
+use fuzzer::fuzz;
+
 /// Options that cannot stand beside others, or would only be another's.
 const APART: [&str; 3] = ["insecure", "inline", "remote-mode"];
 
@@ -184,4 +189,54 @@ fn the_options_of_the_manifests_are_taken() {
         let (_folder, path) = written(&lines);
         parsed(&[format!("--config={}", path.display())]);
     }
+}
+
+/// Whatever a file is, reading it ends with options or with an error that names it.
+#[test]
+fn no_file_of_options_breaks_its_reader() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, command) = (folder.path().join("gobo.toml"), command());
+    let every: String = samples()
+        .into_iter()
+        .map(|(long, value)| match value {
+            Some(value) => format!("{long} = {value:?}\n"),
+            None => format!("{long} = true\n"),
+        })
+        .collect();
+    let seeds = [
+        every.as_str(),
+        "queue = 5\nlog = \"warn\"  # as before\n",
+        "pull = [\"a\", \"b\"]\nmax-store-bytes = \"3GiB\"\npage = false\n",
+        "",
+    ];
+    let words = [
+        "queue = ",
+        "\"\"\"",
+        "[[",
+        "= true",
+        "insecure",
+        "page-host",
+        "\\u0000",
+        "0x7",
+        "1e9",
+        "\n[a]\n",
+        "--",
+        "9223372036854775807",
+    ];
+    let seeds = seeds.iter().map(|seed| seed.as_bytes().to_vec()).collect();
+    fuzz("files of options", seeds, &words, |bytes| {
+        std::fs::write(&path, bytes).unwrap();
+        match settings_as_args(&command, &path) {
+            Ok(args) => {
+                // What is taken is a command line that is taken, but for options that stand against each other.
+                assert!(args.iter().all(|arg| arg.starts_with("--")), "{args:?}");
+                true
+            }
+            Err(error) => {
+                let said = error.to_string();
+                assert!(said.contains("gobo.toml") && said.len() < 4096, "{said}");
+                false
+            }
+        }
+    });
 }

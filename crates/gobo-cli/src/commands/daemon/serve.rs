@@ -217,7 +217,7 @@ async fn reload_on_hangup(mut hangup: Signal, reload: Reload, started_with: Stri
     while hangup.recv().await.is_some() {
         supervisor::reloading();
         let (reload, started_with) = (reload.clone(), started_with.clone());
-        let read = runtime.spawn_blocking(move || (reload.now(), options_again(&started_with)));
+        let read = runtime.spawn_blocking(move || (reload.now(), options_again(&started_with, &reload)));
         if let Ok((broken, options)) = read.await {
             let said = if broken.is_empty() { "reloaded" } else { "not all could be reloaded" };
             output::note(format_args!("{said}: certificates and access"));
@@ -231,10 +231,14 @@ async fn reload_on_hangup(mut hangup: Signal, reload: Reload, started_with: Stri
     }
 }
 
-/// The names of options that are not what a daemon was started with. Of them the filter of the log is taken over at once.
-fn options_again(started_with: &str) -> anyhow::Result<Vec<String>> {
+/// Options that are taken over from a daemon's file when it changes.
+const TAKEN_OVER: [&str; 4] = ["log", "max-connections", "max-calls", "max-request-mib"];
+
+/// The names of options that are not what a daemon was started with and that need a restart. The others are taken over at once.
+fn options_again(started_with: &str, reload: &Reload) -> anyhow::Result<Vec<String>> {
     let Command::Serve(now) = parse_again()?.command else { return Ok(Vec::new()) };
     output::log_as(&now.log)?;
+    reload.limits(&limits(&now));
     // Without the origins: where a value comes from is no matter of the daemon.
     let settings = |printed: &str| -> HashMap<String, String> {
         let settings = printed.lines().filter_map(|line| {
@@ -248,7 +252,9 @@ fn options_again(started_with: &str) -> anyhow::Result<Vec<String>> {
     };
     let (before, now) = (settings(started_with), settings(&now.printed));
     let names: BTreeSet<&String> = before.keys().chain(now.keys()).collect();
-    let changed = names.into_iter().filter(|name| *name != "log" && before.get(*name) != now.get(*name));
+    let changed = names
+        .into_iter()
+        .filter(|name| !TAKEN_OVER.contains(&name.as_str()) && before.get(*name) != now.get(*name));
     Ok(changed.cloned().collect())
 }
 

@@ -153,7 +153,8 @@ fn definitions<'a, 'b>(words: &'b [Word<'a>]) -> Vec<Definition<'a, 'b>> {
         let begins = match word {
             // `%ignore` and other statements.
             Word::Sign('%') => Some("%"),
-            Word::Sign(':') => words[line..at].iter().find_map(|word| match word {
+            // A second colon in a line begins nothing.
+            Word::Sign(':') => words.get(line..at).unwrap_or_default().iter().find_map(|word| match word {
                 Word::Name(name) => Some(*name),
                 _ => None,
             }),
@@ -366,6 +367,7 @@ mod tests {
     #[test]
     fn what_lark_has_is_no_sign() {
         for grammar in [
+            "start: \"a\" : \"b\" : c\n: d :",
             "start: \"a\" // a & b :: %json\n# ~ <x>\n",
             "start: \"&~<>@::{1}\" /&~<>@::x{1,2}/",
             "start: list{item, \",\"} item~2 item~2..3\nitem: \"a\"\nlist{a, b}: a (b a)*",
