@@ -61,13 +61,13 @@ impl Mutator {
 
     /// A range of places in a text, mostly short.
     fn range(&mut self, length: usize) -> std::ops::Range<usize> {
-        let start = self.random.usize(..length + 1);
+        let start = self.random.usize(..=length);
         let most = if self.random.usize(..4) == 0 { length } else { 8 };
-        start..(start + self.random.usize(..most + 1)).min(length)
+        start..(start + self.random.usize(..=most)).min(length)
     }
 
     fn change(&mut self, input: &mut Vec<u8>) {
-        let at = self.random.usize(..input.len() + 1);
+        let at = self.random.usize(..=input.len());
         match self.random.usize(..9) {
             0 if at < input.len() => input[at] ^= 1 << self.random.usize(..8),
             1 if at < input.len() => input[at] = self.byte(),
