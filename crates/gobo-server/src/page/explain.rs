@@ -8,7 +8,7 @@ use axum::body::Bytes;
 use axum::extract::{RawQuery, State};
 use gobo_artifact::{Index, IndexClass, Matcher, Vocabulary};
 use gobo_engine::{Engine, EngineError, OpenVocabulary, Request, VocabularyRef};
-use gobo_explain::{Explanation, Graph, Question, Steps, explain, neighbourhood, steps, token_of};
+use gobo_explain::{Explanation, Question, Steps, explain, neighbourhood, steps, token_of};
 use gobo_types::{
     Binding, CompileError, CompileLimits, Constraint, Dialect, IndexKey, SchemaOptions, SpecialText,
     Whitespace, error_chain, grouped,
@@ -124,7 +124,7 @@ struct Explained {
     key: IndexKey,
     explanation: Explanation,
     steps: Steps,
-    graph: Graph,
+    picture: Markup,
     vocabulary: Arc<Vocabulary>,
 }
 
@@ -185,13 +185,16 @@ impl<E: Into<Trouble>> From<E> for Told {
 async fn explained(shown: &Shown, form: &Form, until: Instant) -> Result<Explained, Told> {
     let target =
         if form.key.is_empty() { compiled(shown, form, until).await? } else { found(shown, form).await? };
-    let _one = Arc::clone(&shown.explaining)
-        .acquire_owned()
-        .await
-        .map_err(|_| Trouble::unavailable("the daemon is stopping"))?;
+    // Whoever goes away leaves the work behind, and with it the place.
+    let one = Arc::clone(&shown.explaining).acquire_owned().await;
+    let one = one.map_err(|_| Trouble::unavailable("the daemon is stopping"))?;
     let (text, token) = (form.text.clone(), form.token.clone());
     let limits = CompileLimits { max_steps: MAX_STEPS, ..shown.engine()?.default_limits() };
-    let explained = shown.on_engine(move |_| Ok(of_target(&target, text.as_bytes(), &token, limits))).await?;
+    let explain = move |_: &Engine| {
+        let _one = one;
+        Ok(of_target(&target, text.as_bytes(), &token, limits))
+    };
+    let explained = shown.on_engine(explain).await?;
     Ok(explained.map_err(Trouble::invalid)?)
 }
 
@@ -271,7 +274,7 @@ fn of_target(target: &Target, text: &[u8], token: &str, limits: CompileLimits) -
     let present = present(&explanation);
     let graph = neighbourhood(index, present, STATES_SHOWN).map_err(|error| error_chain(&error))?;
     let (key, vocabulary) = (index.key(), Arc::clone(vocabulary));
-    Ok(Explained { key, explanation, steps, graph, vocabulary })
+    Ok(Explained { key, explanation, steps, picture: picture(&graph, present), vocabulary })
 }
 
 /// The state of the picture: of several configurations that of the first.
@@ -332,7 +335,7 @@ fn verdict(error: &CompileError) -> Markup {
 }
 
 fn said(explained: &Explained) -> Markup {
-    let Explained { key, explanation, steps, graph, vocabulary } = explained;
+    let Explained { key, explanation, steps, picture, vocabulary } = explained;
     let class = match explanation.class {
         IndexClass::Regular => "one state at a time",
         _ => "states with a stack",
@@ -357,7 +360,7 @@ fn said(explained: &Explained) -> Markup {
         section aria-labelledby="tokens" { h2 #tokens { "Token by token" } (tokens(steps, explanation, vocabulary)) }
         section aria-labelledby="automaton" {
             h2 #automaton { "The automaton here" }
-            div.scroll tabindex="0" role="region" aria-label="Picture of the automaton" { (picture(graph, present(explanation))) }
+            div.scroll tabindex="0" role="region" aria-label="Picture of the automaton" { (picture) }
             p { a href={ "/index/" (key) ".dot" } download { "All of it, for Graphviz" } " · " a href={ "/index/" (key) } { "The index" } }
         }
         section aria-labelledby="report" { h2 #report { "What is enforced" } (of_report(&explanation.report)) }

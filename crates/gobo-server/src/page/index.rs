@@ -18,11 +18,11 @@ use super::shared::{Shown, Trouble};
 const CONSTRAINT_SHOWN: usize = 32 << 10;
 
 /// Entries of each list of a report that are shown, and bytes of each.
-const ENTRIES_SHOWN: usize = 50;
-const ENTRY_SHOWN: usize = 300;
+const ENTRIES_SHOWN: usize = 30;
+const ENTRY_SHOWN: usize = 200;
 
 /// Most bytes of an automaton as DOT.
-const MAX_DOT_BYTES: usize = 32 << 20;
+const MAX_DOT_BYTES: usize = 8 << 20;
 
 /// The page of an index, or its automaton for a program.
 pub(super) async fn page(

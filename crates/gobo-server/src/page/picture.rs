@@ -15,15 +15,23 @@ const HEIGHT: f64 = 26.0;
 const LAYER: f64 = 150.0;
 const GAP: f64 = 44.0;
 
-/// Most characters of a label.
+/// Most characters of a label, and of what a pointer is told.
 const LABEL_SHOWN: usize = 22;
+const TOLD: usize = 200;
+
+/// Most lines, those of the present state first.
+const WAYS_SHOWN: usize = 200;
 
 /// Draws a graph, with the present state marked.
 pub(super) fn picture(graph: &Graph, present: u32) -> Markup {
     if graph.nodes.is_empty() {
         return html! { p { "There is no state." } };
     }
-    let places = places(graph, present);
+    let mut lines: Vec<((u32, u32), Vec<&Way>)> = merged(graph).into_iter().collect();
+    lines.sort_by_key(|((from, to), _)| *from != present && *to != present);
+    let left_out = lines.len().saturating_sub(WAYS_SHOWN);
+    lines.truncate(WAYS_SHOWN);
+    let places = places(graph, lines.iter().map(|(ends, _)| *ends), present);
     let right = places.values().map(|place| place.0).fold(0.0, f64::max) + WIDTH + 30.0;
     let below = places.values().map(|place| place.1).fold(0.0, f64::max) + HEIGHT + 40.0;
     let complete = graph.nodes.iter().filter(|node| node.is_complete).count();
@@ -38,7 +46,7 @@ pub(super) fn picture(graph: &Graph, present: u32) -> Markup {
             defs {
                 marker #tip viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto" { path d="M0 0L8 4L0 8z" {} }
             }
-            @for ((from, to), ways) in merged(graph) { (way(&places, from, to, &ways)) }
+            @for ((from, to), ways) in &lines { (way(&places, *from, *to, ways)) }
             @for node in &graph.nodes {
                 @let (x, y) = places[&node.state];
                 g.state.present[node.state == present].complete[node.is_complete].cut[node.is_cut] {
@@ -55,6 +63,7 @@ pub(super) fn picture(graph: &Graph, present: u32) -> Markup {
         p.legend {
             "The filled box is the present state. A double border: the text (of an index with calls, the rule) may end there. "
             "Dashed: a call; dotted: where a rule goes on after it; “…”: ways lead on to states that are not shown."
+            @if left_out > 0 { " " (left_out) " more ways are left out." }
         }
     }
 }
@@ -68,13 +77,13 @@ fn merged(graph: &Graph) -> BTreeMap<(u32, u32), Vec<&Way>> {
     merged
 }
 
-/// The upper left corner of each state's box.
-fn places(graph: &Graph, present: u32) -> HashMap<u32, (f64, f64)> {
+/// The upper left corner of each state's box. The layout takes time that grows with the square of the lines and more, so it has only those that are drawn.
+fn places(graph: &Graph, lines: impl Iterator<Item = (u32, u32)>, present: u32) -> HashMap<u32, (f64, f64)> {
     let numbers: HashMap<u32, u32> = graph.nodes.iter().map(|node| node.state).zip(0..).collect();
     let number = |state: u32| numbers.get(&state).copied();
     let mut ways: Vec<Vec<u32>> = vec![Vec::new(); graph.nodes.len()];
-    for edge in graph.edges.iter().filter(|edge| edge.from != edge.to) {
-        if let (Some(from), Some(to)) = (number(edge.from), number(edge.to)) {
+    for (from, to) in lines.filter(|(from, to)| from != to) {
+        if let (Some(from), Some(to)) = (number(from), number(to)) {
             ways[from as usize].push(to);
         }
     }
@@ -175,7 +184,7 @@ fn way(places: &HashMap<u32, (f64, f64)>, from: u32, to: u32, ways: &[&Way]) -> 
     let is_cut = label.chars().nth(LABEL_SHOWN).is_some();
     html! {
         g.way.(class) {
-            title { (from) " → " (to) ": " (label) }
+            title { (from) " → " (to) ": " (label.chars().take(TOLD).collect::<String>()) }
             path d=(PreEscaped(path)) marker-end="url(#tip)" {}
             text x=(format!("{label_x:.0}")) y=(format!("{label_y:.0}")) text-anchor="middle" { (shown) @if is_cut { "…" } }
         }
@@ -198,7 +207,8 @@ mod tests {
     fn ways_lead_to_the_right_from_the_present_state() {
         let chain = graph(5, &[(1, 2), (2, 3), (3, 4), (4, 5), (5, 1)]);
         for present in 1..=5 {
-            let places = places(&chain, present);
+            let lines = chain.edges.iter().map(|edge| (edge.from, edge.to));
+            let places = places(&chain, lines, present);
             let order: Vec<u32> = (0..5).map(|step| (present - 1 + step) % 5 + 1).collect();
             assert!(order.is_sorted_by(|a, b| places[a].0 < places[b].0), "{present}: {places:?}");
         }
@@ -211,11 +221,12 @@ mod tests {
         for round in 0..300 {
             let states = random.u32(1..=60);
             let edges: Vec<(u32, u32)> =
-                (0..random.u32(0..200)).map(|_| (random.u32(1..=states), random.u32(1..=states))).collect();
+                (0..random.u32(0..3000)).map(|_| (random.u32(1..=states), random.u32(1..=states))).collect();
             let mut graph = graph(states, &edges);
             graph.edges.sort_unstable();
             graph.edges.dedup();
-            let places = places(&graph, 1);
+            let lines = graph.edges.iter().map(|edge| (edge.from, edge.to)).take(WAYS_SHOWN);
+            let places = places(&graph, lines, 1);
             assert_eq!(places.len(), graph.nodes.len(), "round {round}");
             let mut corners: Vec<(i64, i64)> = Vec::new();
             for node in &graph.nodes {
@@ -228,6 +239,7 @@ mod tests {
             corners.dedup();
             assert_eq!(corners.len(), graph.nodes.len(), "round {round}: two states in one place");
             let svg = picture(&graph, 1).into_string();
+            assert!(svg.len() < 120 << 10, "round {round}: {} bytes", svg.len());
             assert!(!svg.contains("NaN") && !svg.contains("<a"), "round {round}");
         }
     }
