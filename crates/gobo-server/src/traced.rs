@@ -21,6 +21,9 @@ use tracing::Instrument as _;
 /// The header of the trace that a call belongs to (W3C Trace Context, level 1, section 3.2).
 const TRACEPARENT: &str = "traceparent";
 
+/// The methods of which there are spans: probes of health would be nearly all of them else.
+const TRACED: &str = "gobo.v1.Gobo/";
+
 /// How gRPC says in headers or trailers how a call ended.
 const GRPC_STATUS: &str = "grpc-status";
 
@@ -127,8 +130,11 @@ where
 
     fn call(&mut self, mut request: http::Request<Body>) -> Self::Future {
         let Some(tracer) = &self.tracer else { return self.inner.call(request) };
-        let parent = request.headers().get(TRACEPARENT).and_then(|parent| parent.to_str().ok());
         let method = request.uri().path().trim_start_matches('/');
+        if !method.starts_with(TRACED) {
+            return self.inner.call(request);
+        }
+        let parent = request.headers().get(TRACEPARENT).and_then(|parent| parent.to_str().ok());
         let Some(call) = tracer.begin(method, parent) else { return self.inner.call(request) };
         request.extensions_mut().insert(Traced(Arc::clone(&call)));
         // Of the highest level, so that lines of any level carry it.
