@@ -1,6 +1,7 @@
 //! The options of a client.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use gobo_store::Store;
@@ -8,7 +9,7 @@ use gobo_types::CompileLimits;
 
 use crate::blocking::BlockingClient;
 use crate::client::Client;
-use crate::daemon::{Connection, Credentials};
+use crate::daemon::{Connection, Credentials, TraceParent};
 use crate::error::ClientError;
 
 /// Most indices that stay mapped while nobody uses them, by default.
@@ -47,6 +48,7 @@ pub struct ClientBuilder {
     timeout: Option<Duration>,
     open_indices: Option<usize>,
     max_file_bytes: Option<u64>,
+    trace_parent: TraceParent,
 }
 
 impl ClientBuilder {
@@ -103,6 +105,23 @@ impl ClientBuilder {
         self
     }
 
+    /// Asks at each call, on the thread that begins it, which trace the call belongs to: a `traceparent` (W3C Trace Context). What is no
+    /// text of visible ASCII is not sent. Default: none.
+    ///
+    /// ```
+    /// use gobo_client::Client;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// // A program with OpenTelemetry writes that of its present span.
+    /// let present = || Some("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01".to_owned());
+    /// let client = Client::builder().store(folder.path()).trace_parent(present).connect()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn trace_parent(mut self, of_call: impl Fn() -> Option<String> + Send + Sync + 'static) -> Self {
+        self.trace_parent = TraceParent(Some(Arc::new(of_call)));
+        self
+    }
+
     /// Opens the store. The daemon is called when it is needed first: as long as the store has every index that is asked for, a
     /// client works without one.
     ///
@@ -125,7 +144,8 @@ impl ClientBuilder {
     pub fn connect(self) -> Result<Client, ClientError> {
         let store = Store::open(self.store.ok_or(ClientError::NoStore)?)?;
         let address = self.server.unwrap_or_else(|| format!("unix:{}", store.socket_path().display()));
-        let connection = Connection::new(address, self.credentials, self.limits, self.tenant, self.timeout)?;
+        let connection = Connection::new(address, self.credentials, self.limits, self.tenant, self.timeout)?
+            .tracing(self.trace_parent);
         let open_indices = self.open_indices.unwrap_or(OPEN_INDICES);
         let max_file_bytes = self.max_file_bytes.unwrap_or(MAX_FILE_BYTES);
         Ok(Client::new(store, connection, open_indices, max_file_bytes))

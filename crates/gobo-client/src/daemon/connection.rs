@@ -1,5 +1,6 @@
 //! The one connection of a client, and the metadata of its requests.
 
+use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -53,7 +54,18 @@ pub(crate) struct Connection {
     tenant: Option<AsciiMetadataValue>,
     timeout: Option<Duration>,
     token: Option<Arc<Token>>,
+    trace_parent: TraceParent,
     pub(crate) repeats: Repeats,
+}
+
+/// What is asked at each call for the trace that it belongs to.
+#[derive(Clone, Default)]
+pub(crate) struct TraceParent(pub(crate) Option<Arc<dyn Fn() -> Option<String> + Send + Sync>>);
+
+impl fmt::Debug for TraceParent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "TraceParent" } else { "None" })
+    }
 }
 
 /// What a call that a daemon sends on says beside its message.
@@ -78,6 +90,11 @@ impl Connection {
         Self { limits, tenant, timeout, ..Self::plain(address, way) }.with_token(credentials)
     }
 
+    /// The same, whose calls belong to the traces that `trace_parent` tells.
+    pub(crate) fn tracing(self, trace_parent: TraceParent) -> Self {
+        Self { trace_parent, ..self }
+    }
+
     /// A connection for calls that a daemon sends on.
     pub(crate) fn forwarding(address: String, credentials: Credentials) -> Result<Self, ClientError> {
         let way = Way::new(&address, &credentials, |endpoint| {
@@ -91,7 +108,17 @@ impl Connection {
 
     fn plain(address: String, way: Way) -> Self {
         let (channel, repeats) = (OnceLock::new(), Repeats::default());
-        Self { address, way, channel, limits: None, tenant: None, timeout: None, token: None, repeats }
+        Self {
+            address,
+            way,
+            channel,
+            limits: None,
+            tenant: None,
+            timeout: None,
+            token: None,
+            trace_parent: TraceParent::default(),
+            repeats,
+        }
     }
 
     fn with_token(self, credentials: Credentials) -> Result<Self, ClientError> {
@@ -106,6 +133,7 @@ impl Connection {
             tenant: self.tenant.clone(),
             timeout: self.timeout,
             token: self.token.clone(),
+            trace_parent: self.trace_parent.clone(),
             ..Self::plain(self.address.clone(), self.way.clone())
         }
     }
@@ -140,6 +168,9 @@ impl Connection {
         let mut request = self.bare(message);
         if let Some(tenant) = &self.tenant {
             request.metadata_mut().insert(TENANT, tenant.clone());
+        }
+        if let Some(trace) = self.trace_parent.0.as_ref().and_then(|of_call| of_call()) {
+            insert(&mut request, TRACEPARENT, &trace);
         }
         if let Some(timeout) = self.timeout {
             request.set_timeout(timeout);

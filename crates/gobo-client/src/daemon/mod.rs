@@ -8,7 +8,7 @@ mod repeat;
 #[cfg(feature = "tls")]
 mod tls;
 
-pub(crate) use connection::{Connection, OnBehalf, wanted};
+pub(crate) use connection::{Connection, OnBehalf, TraceParent, wanted};
 pub use credentials::Credentials;
 pub(crate) use fetch::{Fetched, announced_digest, receive};
 pub use one_frame::OneFrame;

@@ -1,5 +1,6 @@
 //! What a client says beside its messages, and how often it says it: over a daemon of a few lines that answers every call alike.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use gobo_client::{
@@ -128,6 +129,26 @@ async fn a_balancer_can_choose_by_the_key() {
         Client::builder().store(store.path()).server(format!("unix:{}", socket.display())).connect().unwrap();
     let _ = near.resolve("tiny", &constraint).await;
     assert!(!calls.lock().unwrap()[0].1.contains_key("x-gobo-key"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_call_belongs_to_the_trace_that_is_told_then() {
+    let store = store_with_vocabulary().await;
+    let constraint = Constraint::regex("a+b");
+    let (address, calls) = over_tcp(Some(INTERNAL)).await;
+    let number = AtomicUsize::new(0);
+    let told = move || match number.fetch_add(1, Ordering::Relaxed) {
+        0 => Some("00-first".to_owned()),
+        1 => None,
+        _ => Some("no\nheader".to_owned()),
+    };
+    let client = Client::builder().store(store.path()).server(&address).trace_parent(told).connect().unwrap();
+    for _ in 0..3 {
+        let _ = client.check("tiny", &constraint).await;
+    }
+    let calls = calls.lock().unwrap();
+    let parents: Vec<_> = calls.iter().map(|(_, metadata)| metadata.get("traceparent").cloned()).collect();
+    assert_eq!(parents, [Some("00-first".parse().unwrap()), None, None]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
