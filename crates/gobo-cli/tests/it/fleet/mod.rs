@@ -3,6 +3,7 @@
 mod answers;
 mod haproxy;
 mod jobs;
+mod namespaces;
 mod pool;
 mod seaweed;
 mod slurm;
