@@ -192,6 +192,23 @@ proptest! {
     }
 }
 
+/// In draft 4 a text with a point is no integer, so a number may have texts with one alone.
+#[test]
+fn a_number_that_cannot_be_written_whole_is_written_with_a_point() {
+    let schema = json!({"oneOf": [{"type": "integer"}, {"multipleOf": 1}, {"type": "integer"}]});
+    for schema in [schema.clone(), json!({"allOf": [{"type": "number"}, schema]})] {
+        for form in FORMS {
+            let pair = Pair::new(&schema, Draft::Draft4, form).unwrap();
+            for (text, is_one) in
+                [("99.0", true), ("-3.0", true), ("99", false), ("0.5", false), ("99.00", true)]
+            {
+                assert_eq!(pair.texts.accepts(text), is_one, "{}: {text}", pair.what);
+            }
+            pair.check_all(4).unwrap();
+        }
+    }
+}
+
 fn plain(schema: &Value) -> Texts {
     Texts::of(&schema.to_string(), SchemaOptions::default())
         .unwrap_or_else(|error| panic!("{schema}: {error}"))

@@ -160,12 +160,18 @@ impl NumberTexts {
             Some((mantissa, exponent)) => (mantissa, Some(exponent.trim_start_matches(['+', '-']))),
             None => (text, None),
         };
-        let fraction = mantissa.split_once('.').map_or("", |(_, fraction)| fraction);
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
         if is_plain {
             let is_zero = mantissa.bytes().all(|byte| b"-0.".contains(&byte));
             let is_short = fraction.len() <= PLACES.max(self.keywords.places)
                 && exponent.is_none_or(|digits| digits.len() <= EXPONENT_DIGITS);
             let is_whole = !text.contains(['.', 'e', 'E']);
+            // Draft 4 can have numbers that are none of the schema's where they are written whole. The form does not say which of their
+            // other texts are plain.
+            if self.is_draft4 && exponent.is_none() && self.are_integers && !is_whole && !self.is_valid(whole)
+            {
+                return None;
+            }
             if is_zero && text.starts_with('-') || !is_short || self.are_integers && !is_whole {
                 return Some(false);
             }
