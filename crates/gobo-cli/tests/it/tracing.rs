@@ -293,6 +293,8 @@ fn variables_that_cannot_be_obeyed_are_refused() {
         (&[("OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf")], "over gRPC alone"),
         (&[("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip")], "are not compressed"),
         (&[("OTEL_TRACES_EXPORTER", "zipkin")], "the only exporter here is otlp"),
+        (&[("OTEL_BSP_MAX_QUEUE_SIZE", "many")], "no number above 0"),
+        (&[("OTEL_EXPORTER_OTLP_TIMEOUT", "0")], "no number above 0"),
         (&[("OTEL_TRACES_SAMPLER", "sometimes")], "none of always_on"),
         (&[("OTEL_TRACES_SAMPLER", "traceidratio")], "needs a share from 0 to 1"),
         (&[("OTEL_TRACES_SAMPLER", "traceidratio"), ("OTEL_TRACES_SAMPLER_ARG", "2")], "from 0 to 1"),

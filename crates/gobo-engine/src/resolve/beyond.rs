@@ -13,6 +13,7 @@ use gobo_remote::{Answer, Content, Put};
 use gobo_store::PendingIndex;
 use gobo_types::{ArtifactDigest, CompileError, ErrorKind, error_chain};
 
+use super::compile::published_or_not;
 use super::ending::Ending;
 use super::job::Job;
 use crate::EngineError;
@@ -64,8 +65,7 @@ impl Inner {
         drop(index);
         let begun = Begun::now();
         let published = file.publish();
-        let ended = if published.is_ok() { "published" } else { "failed" };
-        job.tell(|| begun.ended("publish", &job.key, ended));
+        job.tell(|| begun.ended("publish", &job.key, published_or_not(&published)));
         let published = published?;
         if published != digest {
             tracing::warn!(key = %job.key, "this host has another index of the key already; it stays");

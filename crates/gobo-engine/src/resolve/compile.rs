@@ -180,7 +180,7 @@ impl Inner {
 }
 
 /// How a publishing ended, in a word.
-pub(super) fn published_or_not<T>(published: &Result<T, EngineError>) -> &'static str {
+pub(super) fn published_or_not<T, E>(published: &Result<T, E>) -> &'static str {
     if published.is_ok() { "published" } else { "failed" }
 }
 

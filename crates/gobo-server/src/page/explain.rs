@@ -82,6 +82,7 @@ impl Form {
             ("text", &form.text, MAX_TEXT_BYTES),
             ("token", &form.token, MAX_TEXT_BYTES),
             ("vocabulary", &form.vocabulary, MAX_TEXT_BYTES),
+            ("key", &form.key, MAX_TEXT_BYTES),
         ] {
             if text.len() > most {
                 return Err(Trouble::invalid(format!(

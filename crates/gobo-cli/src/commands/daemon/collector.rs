@@ -83,6 +83,20 @@ fn check_variables() -> anyhow::Result<()> {
             );
         }
     }
+    for name in [
+        "OTEL_BSP_MAX_QUEUE_SIZE",
+        "OTEL_BSP_MAX_EXPORT_BATCH_SIZE",
+        "OTEL_BSP_SCHEDULE_DELAY",
+        "OTEL_EXPORTER_OTLP_TRACES_TIMEOUT",
+        "OTEL_EXPORTER_OTLP_TIMEOUT",
+    ] {
+        if let Some(number) = variable(name) {
+            ensure!(
+                number.parse().is_ok_and(|number: u64| number > 0),
+                "{name} is '{number}', which is no number above 0"
+            );
+        }
+    }
     if let Some(sampler) = variable("OTEL_TRACES_SAMPLER") {
         const KNOWN: [&str; 6] = [
             "always_on",

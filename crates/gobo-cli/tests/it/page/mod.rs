@@ -223,6 +223,10 @@ fn what_is_pasted_is_shown_and_never_run() {
     let Answer { status, body, .. } =
         pages.post(&[("vocabulary", TOKENIZER), ("kind", "regex"), ("constraint", &long)]);
     assert!(status == "400" && body.contains("this page takes 32768"), "{body}");
+    // Whatever stands in the answer again is bounded.
+    for name in ["key", "text", "token", "vocabulary"] {
+        assert_eq!(pages.post(&[(name, &long)]).status, "400", "{name}");
+    }
     let head = format!("POST /explain HTTP/1.0\r\nHost: {}", pages.address);
     assert_eq!(pages.ask(&head, &vec![b'a'; 2 << 20]).status, "413");
     let broken = pages.ask(&head, b"constraint=%FF%FE&vocabulary=%00&kind=regex&text=%C3");
