@@ -125,6 +125,7 @@ impl Landing {
         let (inner, job) = (&self.inner, &self.job);
         let end = match answer {
             Answer::Index { file, digest } => {
+                self.ending.fetched();
                 match contained(|| inner.publish_found(job, file, digest, Source::Remote)) {
                     Ok(Some(found)) => Ok(Done::Index(found)),
                     // This host's trouble, a full disk say, says nothing of the object.

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use gobo_remote::Lookup;
 
 use super::job::FlightLead;
+use crate::handed_out::Source;
 use crate::workers::Priority;
 
 /// The duty to end a flight, which a compile and a lookup share.
@@ -16,6 +17,8 @@ pub(super) struct Ending {
     is_shared: Arc<AtomicBool>,
     is_urgent: Arc<AtomicBool>,
     lookup: Mutex<Stage>,
+    /// The lookup has an index, which is in the store from now on.
+    is_fetched: AtomicBool,
 }
 
 /// What of a compile waits for the lookup beside it.
@@ -37,6 +40,7 @@ impl Ending {
             is_urgent: Arc::clone(lead.is_urgent()),
             lead: Mutex::new(Some(lead)),
             lookup: Mutex::new(Stage::Over { replaces: false }),
+            is_fetched: AtomicBool::new(false),
         })
     }
 
@@ -109,6 +113,16 @@ impl Ending {
                 }
             }
         }
+    }
+
+    /// The lookup has an index, and is about to publish it: a worker may come upon the file before the lookup has taken the lead.
+    pub(super) fn fetched(&self) {
+        self.is_fetched.store(true, Ordering::Release);
+    }
+
+    /// Where a file comes from that a worker has come upon.
+    pub(super) fn source_of_file(&self) -> Source {
+        if self.is_fetched.load(Ordering::Acquire) { Source::Remote } else { Source::Host }
     }
 
     /// Whether something lies in the bucket that is not to be used.

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use gobo_types::{CompileError, CompileLimits, Limit, panic_message};
@@ -131,13 +131,12 @@ impl Inner {
         executor: &mut CompileExecutor,
     ) -> Then<CompileExecutor> {
         let _logging = job.log_as_request();
-        let cancelled = Arc::clone(ending.cancelled());
         // Nobody wants it any more, so nobody is told.
-        if cancelled.load(Ordering::Relaxed) {
+        if ending.cancelled().load(Ordering::Relaxed) {
             ending.looked(false);
             return Then::Done;
         }
-        let attempt = catch_unwind(AssertUnwindSafe(|| self.attempt(&job, turn, executor, &cancelled)));
+        let attempt = catch_unwind(AssertUnwindSafe(|| self.attempt(&ending, &job, turn, executor)));
         let attempt = attempt.unwrap_or_else(|panic| {
             let message = panic_message(&*panic);
             tracing::error!(key = %job.key, message, "a compile panicked");
@@ -201,15 +200,18 @@ impl Inner {
 
     fn attempt(
         &self,
+        ending: &Ending,
         job: &Job,
         turn: Turn,
         executor: &mut CompileExecutor,
-        cancelled: &Arc<AtomicBool>,
     ) -> Attempt {
         // A flight may have ended between this caller's look and its joining; and another process may have published the file
         // while this waited.
         match self.find_or_adopt(&job.key) {
-            Ok(Some(found)) => return Attempt::End(Ok(Done::Index(found))),
+            Ok(Some(found)) => {
+                let found = Resolved { source: ending.source_of_file(), ..found };
+                return Attempt::End(Ok(Done::Index(found)));
+            }
             Ok(None) => {}
             Err(error) => return Attempt::End(Err(store_trouble(&error))),
         }
@@ -218,14 +220,14 @@ impl Inner {
         let pass = Pass { number: turn.pass, limits, is_background: turn.is_background };
         let begun = Instant::now();
         let made = match executor {
-            CompileExecutor::Thread(_) => self.compile_here(job, pass, executor, cancelled),
+            CompileExecutor::Thread(_) => self.compile_here(job, pass, executor, ending.cancelled()),
             CompileExecutor::Process(process) => {
                 if turn.is_retry {
                     // What killed one worker may have killed all (the kernel, an operator), and one that is dying cannot be
                     // told from one that lives until it has been given a job.
                     process.renew();
                 }
-                self.compile_there(job, pass, process, cancelled)
+                self.compile_there(job, pass, process, ending.cancelled())
             }
         };
         match made {
