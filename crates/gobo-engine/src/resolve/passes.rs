@@ -198,13 +198,7 @@ impl Inner {
         }
     }
 
-    fn attempt(
-        &self,
-        ending: &Ending,
-        job: &Job,
-        turn: Turn,
-        executor: &mut CompileExecutor,
-    ) -> Attempt {
+    fn attempt(&self, ending: &Ending, job: &Job, turn: Turn, executor: &mut CompileExecutor) -> Attempt {
         // A flight may have ended between this caller's look and its joining; and another process may have published the file
         // while this waited.
         match self.find_or_adopt(&job.key) {

@@ -3,23 +3,14 @@
 use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
 use super::pool::number;
-use super::{Fleet, TOKENIZER, exported, from_nothing};
+use super::server::{Process, answers, environment, get, until};
+use super::{Conditions, Fleet, exported, from_nothing};
 use crate::gobo::{Daemon, one};
-
-/// A process that is killed when the test ends: asked politely it takes a quarter of a minute.
-struct Process(Child);
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
 
 /// A server with one bucket.
 struct Server {
@@ -43,20 +34,7 @@ fn start(folder: &Path, name: &str, args: &[String]) -> Process {
         .stderr(log)
         .stdout(Stdio::null())
         .spawn();
-    Process(child.unwrap())
-}
-
-/// Waits until something holds.
-fn until(what: &str, is_so: impl Fn() -> bool) {
-    let begun = Instant::now();
-    while !is_so() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "{what}");
-        std::thread::sleep(Duration::from_millis(100));
-    }
-}
-
-fn answers(port: u16) -> bool {
-    std::net::TcpStream::connect(("127.0.0.1", port)).is_ok()
+    Process::of(child.unwrap())
 }
 
 fn make_bucket(folder: &Path, master: u16, filer: u16) {
@@ -181,20 +159,12 @@ impl Server {
     }
 
     fn signal(&self, name: &str) {
-        let id = self.processes[0].0.id().to_string();
+        let id = self.processes[0].id().to_string();
         assert!(Command::new("kill").args([name, &id]).status().unwrap().success());
     }
 
     fn fleet(&self) -> Fleet {
-        let environment = |who: &str| {
-            vec![
-                ("AWS_ACCESS_KEY_ID", who.to_owned()),
-                ("AWS_SECRET_ACCESS_KEY", format!("{who}secret")),
-                ("AWS_ENDPOINT", format!("http://127.0.0.1:{}", self.port)),
-                ("AWS_ALLOW_HTTP", "true".to_owned()),
-                ("AWS_REGION", "us-east-1".to_owned()),
-            ]
-        };
+        let environment = |who: &str| environment(self.port, who, &format!("{who}secret"));
         Fleet {
             url: "s3://artifacts/gobo".into(),
             writer: environment("writer"),
@@ -208,21 +178,13 @@ fn daemon(fleet: &Fleet, environment: &[(&str, String)], store: &Path, more: &[&
     Daemon::start_under(&exported(environment), store, &args)
 }
 
-/// Where an index came from, which took nobody long.
-fn get(store: &Path, pattern: &str) -> String {
-    let begun = Instant::now();
-    let got = one(store, 0, &["get", "--tokenizer", TOKENIZER, "--regex", pattern]);
-    assert!(begun.elapsed() < Duration::from_secs(10), "{pattern}");
-    got["source"].as_str().unwrap().to_owned()
-}
-
 #[test]
 #[ignore = "needs GOBO_WEED, a program that .ci/object-store fetches"]
 fn from_nothing_to_two_warm_hosts_through_s3() {
     let home = tempfile::tempdir().unwrap();
     let server = Server::start(&home.path().join("seaweed"));
     let fleet = server.fleet();
-    from_nothing(&fleet, home.path());
+    from_nothing(&fleet, Conditions::Kept, home.path());
     // Who may not write, or is not who it says, is told so: running the shard again would change nothing.
     let library = home.path().join("library.jsonl.zst");
     let prewarm = ["prewarm", "--tokenizer", "cl100k_base", library.to_str().unwrap()];
