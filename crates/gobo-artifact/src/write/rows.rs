@@ -107,9 +107,7 @@ impl<'a> RowEncoder<'a> {
         if set > self.most_zero_patches {
             return self.push_words(words, set);
         }
-        let patches: Vec<[u32; 2]> =
-            (0..).zip(words).filter(|(_, word)| **word != 0).map(|(at, &word)| [at, word]).collect();
-        self.push_patches(&patches)
+        self.push_patches(&patches_over_zeros(words))
     }
 
     /// Adds the row of these ids, in any order, and returns its number, as [`Self::push`] does. O(ids) where they are few;
@@ -268,6 +266,17 @@ impl<'a> RowEncoder<'a> {
 /// Whether each word that differs from the base's is zero.
 fn differs_by_zeros_alone(base: &[u32], words: &[u32]) -> bool {
     base.iter().zip(words).all(|(base, word)| base == word || *word == 0)
+}
+
+/// The words that are not zero.
+fn patches_over_zeros(words: &[u32]) -> Vec<[u32; 2]> {
+    let mut patches = Vec::new();
+    let steps = words.chunks(WORDS_TOLD_APART).enumerate();
+    for (step, words) in steps.filter(|(_, words)| words.iter().any(|&word| word != 0)) {
+        let set = (step * WORDS_TOLD_APART..).zip(words).filter(|(_, word)| **word != 0);
+        patches.extend(set.map(|(at, &word)| [count(at), word]));
+    }
+    patches
 }
 
 /// The words that differ from the base's.

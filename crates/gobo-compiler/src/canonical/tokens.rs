@@ -17,6 +17,7 @@
 
 use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
+use std::hash::Hash;
 
 use foldhash::{HashMap, HashMapExt};
 use gobo_artifact::layout::NO_CHUNK;
@@ -331,7 +332,7 @@ impl Tokens {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
                 let mut lists: Vec<((Way, u16), Vec<TokenId>)> = Vec::new();
-                let mut known: HashMap<(Way, u16), usize> = HashMap::new();
+                let mut known = Numbers::default();
                 rules.reach(stacks, &trie, block, Some(&encoder.chunks), budget, |way, at, ids| {
                     for &id in ids.iter().filter(|&&id| encoder.merges.is_proper(id)) {
                         let at = match way {
@@ -340,10 +341,10 @@ impl Tokens {
                                 .iter()
                                 .fold(at, |at, &byte| encoder.chunks.next(at, byte)),
                         };
-                        let number = *known.entry((way, at)).or_insert_with(|| {
+                        let number = known.of((way, at)) as usize;
+                        if number == lists.len() {
                             lists.push(((way, at), Vec::new()));
-                            lists.len() - 1
-                        });
+                        }
                         lists[number].1.push(id);
                     }
                 })?;
@@ -374,12 +375,12 @@ fn kind(
     numbers: &mut HashMap<Pattern, u32>,
 ) -> Result<(u32, Vec<Way>), CompileError> {
     let (mut ways, mut pattern): (Vec<Way>, Pattern) = (Vec::new(), Vec::new());
-    let mut known: HashMap<Way, u32> = HashMap::new();
+    let mut known = Numbers::default();
     walk.rules.reach(stacks, &walk.vocabulary.trie(), block, None, walk.budget, |way, _, ids| {
-        let number = *known.entry(way).or_insert_with(|| {
+        let number = known.of(way);
+        if number as usize == ways.len() {
             ways.push(way);
-            checked_u32(ways.len() - 1)
-        });
+        }
         pattern.push((ids[0], checked_u32(ids.len()), number));
     })?;
     walk.budget.charge_bytes(PHASE, pattern.len() as u64 * 12)?;
@@ -387,12 +388,40 @@ fn kind(
     Ok((*numbers.entry(pattern).or_insert(new), ways))
 }
 
+/// The numbers of keys, in the order in which they are met. Neighbours in the trie mostly have the same.
+struct Numbers<K> {
+    known: HashMap<K, u32>,
+    last: Option<(K, u32)>,
+}
+
+impl<K> Default for Numbers<K> {
+    fn default() -> Self {
+        Self { known: HashMap::new(), last: None }
+    }
+}
+
+impl<K: Copy + Eq + Hash> Numbers<K> {
+    fn of(&mut self, key: K) -> u32 {
+        if let Some((_, number)) = self.last.filter(|last| last.0 == key) {
+            return number;
+        }
+        let fresh = checked_u32(self.known.len());
+        let number = *self.known.entry(key).or_insert(fresh);
+        self.last = Some((key, number));
+        number
+    }
+
+    fn get(&self, key: &K) -> Option<u32> {
+        self.known.get(key).copied()
+    }
+}
+
 /// Lists of tokens while they are found, in the order in which they are met.
 #[derive(Default)]
 struct ByWay {
     /// Each with its tokens under each node.
     all: Vec<(Alike, UnderNodes<Vec<TokenId>>)>,
-    numbers: HashMap<Way, usize>,
+    numbers: Numbers<Way>,
     /// By number of the way, then by class and whether they are whole chunks: the number of the list, and one more.
     slots: Vec<Vec<u32>>,
 }
@@ -400,9 +429,8 @@ struct ByWay {
 impl ByWay {
     fn add(&mut self, walk: &Walk<'_>, is_whole: &[bool], node: usize, way: Way, ids: &[TokenId]) {
         let node = u16::try_from(node).expect("there are 256 first bytes");
-        let fresh = self.slots.len();
-        let number = *self.numbers.entry(way).or_insert(fresh);
-        if number == fresh {
+        let number = self.numbers.of(way) as usize;
+        if number == self.slots.len() {
             self.slots.push(Vec::new());
         }
         let slots = &mut self.slots[number];
@@ -432,7 +460,7 @@ impl ByWay {
     /// Takes the tokens of a list out, if there are any.
     fn take(&mut self, alike: &Alike) -> UnderNodes<Vec<TokenId>> {
         let slot = usize::from(alike.class) * 2 + usize::from(alike.is_whole);
-        let number = self.numbers.get(&alike.way).and_then(|&number| self.slots[number].get(slot));
+        let number = self.numbers.get(&alike.way).and_then(|number| self.slots[number as usize].get(slot));
         match number {
             Some(&number) if number > 0 => std::mem::take(&mut self.all[number as usize - 1].1),
             _ => Vec::new(),

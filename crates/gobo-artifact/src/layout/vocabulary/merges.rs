@@ -136,6 +136,11 @@ impl<'a> Merges<'a> {
         .take(MAX_SPINE)
     }
 
+    /// The tokens that stand for themselves when they are encoded, by their numbers. O(1).
+    pub fn proper(&self) -> &'a [TokenId] {
+        self.order
+    }
+
     /// The ids of numbers `from..to`. O(1).
     pub fn ids(&self, cut: Cut) -> &'a [TokenId] {
         self.order.get(cut.from as usize..cut.to as usize).unwrap_or_default()

@@ -8,8 +8,8 @@
 use std::cell::RefCell;
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_artifact::layout::Encoder;
-use gobo_types::{Budget, ByteSet, CompileError, TokenId};
+use gobo_artifact::layout::{Cut, Encoder};
+use gobo_types::{Budget, ByteSet, CompileError, TokenId, checked_u32};
 
 use super::links::Links;
 use super::texts::Texts;
@@ -136,24 +136,40 @@ impl<'a> FirstBytes<'a> {
         let merges = &encoder.merges;
         let cuts = merges.cuts();
         charge(walk.budget, cuts.len(), vocabulary.len())?;
+        // `[proper tokens]`: the first byte, in the order of cuts.
+        let first: Vec<Option<u8>> =
+            merges.proper().iter().map(|&id| vocabulary.bytes(id).first().copied()).collect();
+        let of_cut = |cut: Cut| first.get(cut.from as usize..cut.to as usize).unwrap_or_default();
+        // The sets of one byte, then the others.
+        let mut sets: Vec<ByteSet> = (0..=u8::MAX).map(ByteSet::single).collect();
         let mut known: HashMap<ByteSet, u32> = HashMap::new();
-        let mut sets = Vec::new();
+        let mut number_of = |set: ByteSet| {
+            *known.entry(set).or_insert_with(|| {
+                sets.push(set);
+                checked_u32(sets.len() - 1)
+            })
+        };
         let mut up_to = vec![0; cuts.len()];
         for range in merges.cuts_by_part() {
-            let mut set = ByteSet::default();
+            // What the cuts of a part begin with so far; nearly all begin like one before.
+            let mut so_far: Option<(ByteSet, u32)> = None;
             for at in range {
-                let ids = merges.ids(cuts[at]);
-                let byte = |id: Option<&TokenId>| id.and_then(|&id| vocabulary.bytes(id).first().copied());
-                match (byte(ids.first()), byte(ids.last())) {
-                    (Some(first), Some(last)) if first == last => set.insert(first),
-                    (None, None) => {}
-                    _ => set = all_bytes(),
-                }
-                let fresh = u32::try_from(sets.len()).unwrap_or(u32::MAX);
-                up_to[at] = *known.entry(set).or_insert_with(|| {
-                    sets.push(set);
-                    fresh
-                });
+                let byte = match of_cut(cuts[at]) {
+                    [Some(byte)] => Some(*byte),
+                    [Some(byte), .., last] if *last == Some(*byte) => Some(*byte),
+                    _ => None,
+                };
+                let number = match (so_far, byte) {
+                    (None, Some(byte)) => (ByteSet::single(byte), u32::from(byte)),
+                    (Some((set, number)), Some(byte)) if set.contains(byte) => (set, number),
+                    (Some((mut set, _)), Some(byte)) => {
+                        set.insert(byte);
+                        (set, number_of(set))
+                    }
+                    (_, None) => (all_bytes(), number_of(all_bytes())),
+                };
+                up_to[at] = number.1;
+                so_far = Some(number);
             }
         }
         let known = RefCell::new(vec![None; vocabulary.len() as usize]);
