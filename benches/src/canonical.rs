@@ -1,7 +1,8 @@
 //! Canonical tokens: tables of encoders, compiles, files, masks and forced tokens, beside the same constraints with any tokens.
 //!
 //! The constraints are those of Tran-Thien 2024 (*Fast, high-fidelity LLM decoding with regex constraints*), as far as they are published: colours, times,
-//! addresses, quoted text, and an object of JSON; beside them stand what nests without end: any JSON value, and two open objects of one family. Masks are those along texts of each constraint, in the tokenizer's own tokens; both indices are asked for
+//! addresses, quoted text, and an object of JSON; beside them stand what nests without end: any JSON value, and two open objects of one family. Compiles find nothing that others
+//! have kept, but for the second of the family behind the first (`compile_second_ns`, and `shared_rows`, the rows that it finds). Masks are those along texts of each constraint, in the tokenizer's own tokens; both indices are asked for
 //! them in turns, each behind the same tokens. `forced_share` is the share of the masks that have one token, in percent.
 
 use std::path::Path;
@@ -9,6 +10,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, ensure};
 use gobo_artifact::{Index, Matcher, Vocabulary};
+use gobo_compiler::{CompileOptions, RowCache};
 use gobo_measure::Target;
 use gobo_tokenizer::{ImportOptions, builtin, import};
 use gobo_types::{
@@ -22,12 +24,27 @@ use crate::spread::Spread;
 use crate::vocabularies::data;
 
 /// The names of the figures, in their order.
-pub const MEASURES: [&str; 6] =
-    ["encoder_ns", "encoder_bytes", "compile_ns", "file_bytes", "fill_ns", "forced_share"];
+pub const MEASURES: [&str; 8] = [
+    "encoder_ns",
+    "encoder_bytes",
+    "compile_ns",
+    "compile_second_ns",
+    "shared_rows",
+    "file_bytes",
+    "fill_ns",
+    "forced_share",
+];
 
 /// Vocabularies of the data, and one that is built in, over which the targets for the object are.
 const VOCABULARIES: [&str; 4] = ["mistral-7b-v0.3", "gpt2", "llama-3.1", "gemma"];
 const BUILT_IN: &str = "o200k_base";
+
+/// What is compared, and its name.
+const BOTH: [(&str, Tokenization); 2] =
+    [("any", Tokenization::Any), ("canonical", Tokenization::Canonical)];
+
+/// A process's own cache.
+const CACHE_BYTES: usize = 32 << 20;
 
 /// Times that a table is built, a constraint compiled, and a text decoded.
 const BUILDS: usize = 5;
@@ -122,6 +139,38 @@ fn of_table(name: &str, table: &TokenTable, record: &mut Record) -> anyhow::Resu
     for (of, constraint, texts) in constraints() {
         of_constraint((name, of), &vocabulary, &constraint, texts, record)?;
     }
+    for (who, tokenization) in BOTH {
+        of_family((name, who), &vocabulary, tokenization, record)?;
+    }
+    Ok(())
+}
+
+/// The second schema of a family, in a process that has compiled the first.
+fn of_family(
+    (name, who): (&str, &str),
+    vocabulary: &Vocabulary,
+    tokenization: Tokenization,
+    record: &mut Record,
+) -> anyhow::Result<()> {
+    let clock = Clock::calibrated();
+    let [first, second] =
+        SCHEMAS.map(|(_, schema)| Constraint::schema(schema, SchemaOptions::default()).cut(tokenization));
+    let (mut times, mut shared_rows) = (Vec::new(), 0);
+    for _ in 0..COMPILES {
+        let cache = RowCache::new(CACHE_BYTES);
+        let compile = |constraint| {
+            let budget = Budget::new(CompileLimits::default());
+            let lowered = gobo_worker::lower_over(vocabulary, constraint, &budget)?;
+            let options = CompileOptions { cache: Some(&cache), ..CompileOptions::default() };
+            gobo_worker::compile_lowered(vocabulary, constraint, &lowered, &options, &budget)
+        };
+        compile(&first)?;
+        let (compiled, ns) = clock.time(|| compile(&second));
+        shared_rows = compiled?.stats.shared_rows;
+        times.push(ns);
+    }
+    record.push((name, "sibling", who), "compile_second_ns", spread(&times));
+    record.push((name, "sibling", who), "shared_rows", Ok(Spread::exact(shared_rows.into())));
     Ok(())
 }
 
@@ -138,8 +187,7 @@ fn of_constraint(
 ) -> anyhow::Result<()> {
     let clock = Clock::calibrated();
     let mut matchers = Vec::new();
-    let both = [("any", Tokenization::Any), ("canonical", Tokenization::Canonical)];
-    let both = both.map(|(who, tokenization)| (who, constraint.clone().cut(tokenization)));
+    let both = BOTH.map(|(who, tokenization)| (who, constraint.clone().cut(tokenization)));
     let mut times = [Vec::new(), Vec::new()];
     for (who, constraint) in &both {
         let bytes = compile(vocabulary, constraint)?;
@@ -192,7 +240,7 @@ fn of_constraint(
 
 fn compile(vocabulary: &Vocabulary, constraint: &Constraint) -> anyhow::Result<Vec<u8>> {
     let budget = Budget::new(CompileLimits::default());
-    Ok(gobo_worker::compile_constraint(vocabulary, constraint, 1, &budget)?.bytes().to_vec())
+    Ok(gobo_worker::compile_alone(vocabulary, constraint, 1, &budget)?.bytes().to_vec())
 }
 
 /// The tokens in which the tokenizer writes a text of a canonical index: there is one way.

@@ -63,7 +63,10 @@ pub fn compile(
     budget: &Budget,
 ) -> Result<Compiled, CompileError> {
     if !constraint.tokenization.is_any() {
-        return compile_canonical(vocabulary, constraint, lowered, budget);
+        let compile = |shared: Option<&SharedRows<'_>>| {
+            compile_canonical(vocabulary, constraint, lowered, shared, budget)
+        };
+        return with_cache(options.cache, budget, compile);
     }
     let tokens = match (&lowered.tokens, options.lettered) {
         (None, _) => None,
@@ -73,21 +76,31 @@ pub fn compile(
         }
     };
     let input = Input { vocabulary, constraint, lowered, tokens, threads: options.threads };
-    let Some(cache) = options.cache else {
-        return compile_with(&input, None, budget);
-    };
+    with_cache(options.cache, budget, |shared| compile_with(&input, shared, budget))
+}
+
+/// Compiles with the help of a cache; where that ends over budget, or near it, without.
+fn with_cache(
+    cache: Option<&RowCache>,
+    budget: &Budget,
+    compile: impl Fn(Option<&SharedRows<'_>>) -> Result<Compiled, CompileError>,
+) -> Result<Compiled, CompileError> {
+    let Some(cache) = cache else { return compile(None) };
     let mark = budget.mark();
     let shared = SharedRows::new(cache);
-    let compiled = compile_with(&input, Some(&shared), budget);
-    let is_near = match &compiled {
-        Ok(_) => budget.is_nearly_spent(),
+    let mut compiled = compile(Some(&shared));
+    let is_near = match &mut compiled {
+        Ok(compiled) => {
+            compiled.stats.shared_rows = shared.found();
+            budget.is_nearly_spent()
+        }
         Err(error) => matches!(error, CompileError::OverBudget(_)),
     };
-    if !(is_near && shared.has_helped()) {
+    if !(is_near && shared.found() > 0) {
         return compiled;
     }
     budget.rewind(mark);
-    compile_with(&input, None, budget)
+    compile(None)
 }
 
 /// What is compiled.
@@ -216,6 +229,7 @@ fn stats(states: usize, rows: usize, distinct_rows: usize, budget: &Budget) -> C
         states: checked_u32(states),
         rows: checked_u32(rows),
         distinct_rows: checked_u32(distinct_rows),
+        shared_rows: 0,
         steps: budget.steps(),
         bytes: budget.bytes(),
     }

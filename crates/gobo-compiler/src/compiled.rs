@@ -12,6 +12,8 @@ pub struct CompileStats {
     pub rows: u32,
     /// Rows stored: distinct ones.
     pub distinct_rows: u32,
+    /// Rows of earlier compiles that were found in the cache: of canonical indices the lists of tokens that rows inside of characters are made of.
+    pub shared_rows: u32,
     /// Steps charged to the budget.
     pub steps: u64,
     /// Bytes charged to the budget.

@@ -7,6 +7,7 @@ mod canonical;
 mod compile;
 mod compiled;
 mod exits;
+mod joined_bytes;
 mod lay_out;
 mod pairs;
 mod return_classes;

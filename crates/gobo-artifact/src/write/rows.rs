@@ -107,7 +107,7 @@ impl<'a> RowEncoder<'a> {
         if set > self.most_zero_patches {
             return self.push_words(words, set);
         }
-        self.push_patches(&patches_over_zeros(words))
+        self.push_patches(&patches_over_zeros(words, set))
     }
 
     /// Adds the row of these ids, in any order, and returns its number, as [`Self::push`] does. O(ids) where they are few;
@@ -268,13 +268,18 @@ fn differs_by_zeros_alone(base: &[u32], words: &[u32]) -> bool {
     base.iter().zip(words).all(|(base, word)| base == word || *word == 0)
 }
 
-/// The words that are not zero.
-fn patches_over_zeros(words: &[u32]) -> Vec<[u32; 2]> {
-    let mut patches = Vec::new();
-    let steps = words.chunks(WORDS_TOLD_APART).enumerate();
-    for (step, words) in steps.filter(|(_, words)| words.iter().any(|&word| word != 0)) {
-        let set = (step * WORDS_TOLD_APART..).zip(words).filter(|(_, word)| **word != 0);
-        patches.extend(set.map(|(at, &word)| [count(at), word]));
+/// The `set` words that are not zero.
+fn patches_over_zeros(words: &[u32], set: usize) -> Vec<[u32; 2]> {
+    let mut patches = Vec::with_capacity(set);
+    for (step, words) in words.chunks(WORDS_TOLD_APART).enumerate() {
+        if words.iter().fold(0, |any, word| any | word) == 0 {
+            continue;
+        }
+        for (at, &word) in (step * WORDS_TOLD_APART..).zip(words) {
+            if word != 0 {
+                patches.push([count(at), word]);
+            }
+        }
     }
     patches
 }

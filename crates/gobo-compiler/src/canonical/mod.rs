@@ -6,6 +6,8 @@
 
 mod calls;
 mod first;
+mod inside;
+mod numbers;
 mod parts;
 mod product;
 mod rules;
@@ -20,12 +22,13 @@ use gobo_types::{
 };
 
 use self::first::{List, Seeds};
-use self::parts::{Canonical, PHASE, Rows, relative, stuck};
+use self::parts::{Canonical, Over, PHASE, Rows, relative, stuck};
 use self::product::{DEAD, Product};
 use self::rules::{Rules, Stacks};
 use self::tokens::Tokens;
 use self::walk::Walk;
 use crate::compiled::{CompileStats, Compiled};
+use crate::rows::SharedRows;
 use crate::spell::{OTHER_VOCABULARY, Spelled, spell};
 
 /// Compiles an index whose masks let through only what the tokenizer itself would write.
@@ -37,6 +40,7 @@ pub(crate) fn compile_canonical(
     vocabulary: &Vocabulary,
     constraint: &Constraint,
     lowered: &Lowered,
+    shared: Option<&SharedRows<'_>>,
     budget: &Budget,
 ) -> Result<Compiled, CompileError> {
     const PLACE: &str = "tokenization";
@@ -55,14 +59,13 @@ pub(crate) fn compile_canonical(
     budget.begin_phase(Phase::Spell);
     let Spelled { dfa, .. } = spell(vocabulary, constraint, &lowered.dfa, &mut report, budget)?;
     budget.begin_phase(Phase::Rows);
+    let over = Over { vocabulary, encoder: &encoder, tokenization: constraint.tokenization, shared, budget };
     let found = match &dfa.calls {
-        None => canonical(&dfa, vocabulary, &encoder, constraint.tokenization, budget)?,
+        None => canonical(&dfa, over)?,
         Some(calls) => match calls::unsupported(calls) {
-            None => calls::canonical(&dfa, calls, vocabulary, &encoder, constraint.tokenization, budget)?,
+            None => calls::canonical(&dfa, calls, over)?,
             Some(reason) => match dfa.expand_calls(budget)? {
-                Some(expanded) => {
-                    canonical(&expanded, vocabulary, &encoder, constraint.tokenization, budget)?
-                }
+                Some(expanded) => canonical(&expanded, over)?,
                 None => return unsupported(reason.to_owned()),
             },
         },
@@ -129,6 +132,7 @@ pub(crate) fn compile_canonical(
         states: checked_u32(states - 1),
         rows: checked_u32(found.computed),
         distinct_rows: checked_u32(found.rows.len()),
+        shared_rows: 0,
         steps: budget.steps(),
         bytes: budget.bytes(),
     };
@@ -136,17 +140,12 @@ pub(crate) fn compile_canonical(
 }
 
 /// The parts of the index, or `None` if no text can be written in canonical form.
-fn canonical<'v>(
-    dfa: &Dfa,
-    vocabulary: &'v Vocabulary,
-    encoder: &gobo_artifact::layout::Encoder<'_>,
-    tokenization: Tokenization,
-    budget: &Budget,
-) -> Result<Option<Canonical<'v>>, CompileError> {
+fn canonical<'v>(dfa: &Dfa, over: Over<'_, 'v>) -> Result<Option<Canonical<'v>>, CompileError> {
+    let Over { vocabulary, encoder, tokenization, shared, budget } = over;
     let product = Product::new(dfa, &encoder.chunks, tokenization.is_behind_prompt(), None, budget)?;
     let calls = Calls::none(dfa.len());
     let rules = Rules { dfa, calls: &calls };
-    let walk = Walk { rules, product: &product, encoder, vocabulary, budget };
+    let walk = Walk { rules, product: &product, encoder, vocabulary, shared, budget };
     let mut first = Tokens::reached(&walk, &mut Stacks::default())?.first;
     first.live = first.settle(&walk, Seeds { states: product.ends.clone(), escapes: None, known: None })?;
     if let Some(word) = first.stuck_word(&walk, |id| vocabulary.bytes(id).to_vec())? {

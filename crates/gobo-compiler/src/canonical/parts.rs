@@ -4,12 +4,13 @@ use std::collections::hash_map::Entry;
 
 use foldhash::{HashMap, HashMapExt};
 use gobo_artifact::Vocabulary;
-use gobo_artifact::layout::NO_STEP;
+use gobo_artifact::layout::{Encoder, NO_STEP};
 use gobo_artifact::write::{CallParts, RowEncoder};
-use gobo_types::{Budget, CompileError, RefusalKind, TokenId, checked_u32};
+use gobo_types::{Budget, CompileError, RefusalKind, TokenId, Tokenization, checked_u32};
 
 use super::first::List;
 use super::product::{DEAD, Product};
+use crate::rows::SharedRows;
 
 pub(super) const PHASE: &str = "laying out rows";
 
@@ -18,6 +19,16 @@ const FEW: usize = 32;
 
 /// So many words of two rows are united while one token is added to a row.
 const WORDS_PER_TOKEN: usize = 8;
+
+/// What an automaton is compiled over, and how.
+#[derive(Clone, Copy)]
+pub(super) struct Over<'a, 'v> {
+    pub(super) vocabulary: &'v Vocabulary,
+    pub(super) encoder: &'a Encoder<'a>,
+    pub(super) tokenization: Tokenization,
+    pub(super) shared: Option<&'a SharedRows<'a>>,
+    pub(super) budget: &'a Budget,
+}
 
 /// What a canonical index is written from.
 pub(super) struct Canonical<'v> {

@@ -1,9 +1,9 @@
 //! Walks of the vocabulary beside an automaton, whose rules may call others: where bytes lead from a state, whatever is below its rule on the stack.
 
 use foldhash::HashMap;
-use gobo_artifact::layout::{Chunks, NO_CHUNK, Trie};
+use gobo_artifact::layout::Trie;
 use gobo_automata::{Calls, Dfa, ExitId, ReturnId, StateId};
-use gobo_types::{Budget, CompileError, DenseId as _, TokenId, dense_id};
+use gobo_types::{Budget, CompileError, DenseId as _, dense_id};
 
 pub(super) const PHASE: &str = "walking the vocabulary in canonical form";
 
@@ -64,15 +64,13 @@ pub(super) struct Rules<'a> {
     pub(super) calls: &'a Calls,
 }
 
-/// Nodes of the vocabulary's trie that stand side by side: the first one, the end of all ids below them, how many bytes were read, and where these led: in the automaton
-/// and, where chunks are looked at, there.
+/// Nodes of the vocabulary's trie that stand side by side: the first one, the end of all ids below them, how many bytes were read, and where these led.
 #[derive(Clone, Copy)]
 pub(super) struct Block {
     pub(super) first: usize,
     pub(super) to: u32,
     pub(super) read: u16,
     pub(super) at: (StateId, StackId),
-    pub(super) chunk: u16,
 }
 
 impl Rules<'_> {
@@ -129,43 +127,34 @@ impl Rules<'_> {
         Some(Way::Ends(at.0, at.1))
     }
 
-    /// Calls `found` with each way of the tokens in a block and below, the state of chunks at its end, and the ids of tokens, node by node: of tokens that end in a
+    /// Calls `found` with each way of the tokens in a block and below, and where their ids stand in the order of the trie: of tokens that end in a
     /// state these that end at a node, and of others all below one. Tokens that begin behind the end of the rule are left out. O(nodes on live paths and their siblings).
     pub(super) fn reach(
         &self,
         stacks: &mut Stacks,
         trie: &Trie<'_>,
         block: Block,
-        chunks: Option<&Chunks<'_>>,
         budget: &Budget,
-        mut found: impl FnMut(Way, u16, &[TokenId]),
+        mut found: impl FnMut(Way, (u32, u32)),
     ) -> Result<(), CompileError> {
         let mut open = vec![block];
         let mut looked = 0;
-        while let Some(Block { first, to, read, at, chunk }) = open.pop() {
+        while let Some(Block { first, to, read, at }) = open.pop() {
             for number in first.. {
                 looked += 1;
                 let node = trie.nodes[number];
                 let end = trie.subtree_end(number, to);
-                let next = chunks.map_or(NO_CHUNK, |chunks| chunks.next(chunk, node.byte()));
-                if chunks.is_none() || next != NO_CHUNK {
-                    match self.step(stacks, at, node.byte()) {
-                        Step::Nowhere => {}
-                        Step::Leaves(_) if read == 0 => {}
-                        Step::Leaves(exit) => {
-                            let ids = &trie.order[node.first as usize..end as usize];
-                            found(Way::Leaves(exit, read), chunk, ids);
+                match self.step(stacks, at, node.byte()) {
+                    Step::Nowhere => {}
+                    Step::Leaves(_) if read == 0 => {}
+                    Step::Leaves(exit) => found(Way::Leaves(exit, read), (node.first, end)),
+                    Step::To(state, stack) => {
+                        let own_end = trie.own_end(number, end);
+                        if own_end > node.first {
+                            found(Way::Ends(state, stack), (node.first, own_end));
                         }
-                        Step::To(state, stack) => {
-                            let own_end = trie.own_end(number, end);
-                            if own_end > node.first {
-                                let ids = &trie.order[node.first as usize..own_end as usize];
-                                found(Way::Ends(state, stack), next, ids);
-                            }
-                            if let Some(first) = node.children() {
-                                let at = (state, stack);
-                                open.push(Block { first, to: end, read: read + 1, at, chunk: next });
-                            }
+                        if let Some(first) = node.children() {
+                            open.push(Block { first, to: end, read: read + 1, at: (state, stack) });
                         }
                     }
                 }

@@ -8,16 +8,12 @@
 //! states. So of a state only the parts of the trie are walked below first bytes that lead elsewhere than those of some state before, and of its lists only those are
 //! written anew that have tokens there. O(states × (first bytes + tokens that differ)).
 //!
-//! **Inside of characters** a constraint has some seven states for each of its strings, and in product with those of chunks they are nearly all states of an
-//! index. They are told apart by what follows the string, which few tokens that begin inside of a character reach. States from which the same tokens lead to the same
-//! pattern of states are of one *kind*: what is found with one of them, for a state of chunks, holds of all, with the states renamed.
-//! O(kinds × states of chunks × tokens).
+//! States **inside of characters** are divided by kinds: see [`super::inside`].
 //!
 //! A token that leaves the rule at hand goes on in whatever called it ([`super::calls`]).
 
 use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
-use std::hash::Hash;
 
 use foldhash::{HashMap, HashMapExt};
 use gobo_artifact::layout::NO_CHUNK;
@@ -25,6 +21,8 @@ use gobo_automata::{ExitId, StateId};
 use gobo_types::{CompileError, TokenId, checked_u32};
 
 use super::first::{First, Group};
+use super::inside::{Inside, Kind};
+use super::numbers::Numbers;
 use super::product::DEAD;
 use super::rules::{Block, StackId, Stacks, Step, Way};
 use super::walk::{PHASE, Walk};
@@ -73,22 +71,6 @@ struct Base {
     nodes: Vec<Option<(StateId, StackId)>>,
     /// Of each list the tokens under each node, where they lie.
     lists: Vec<(Alike, UnderNodes<Place>)>,
-}
-
-/// Where the tokens of each node lead: its first id, how many it has, and the number of the way by its first occurrence.
-type Pattern = Vec<(TokenId, u32, u32)>;
-
-/// Tokens from states inside of characters: the number of their way, the state of chunks at their end, and where they lie.
-type InsideList = (u32, u16, Place);
-
-/// What is known of states inside of characters.
-#[derive(Default)]
-struct Inside {
-    numbers: HashMap<Pattern, u32>,
-    /// The number of each state's kind, and its ways by their first occurrence.
-    kinds: HashMap<StateId, (u32, Vec<Way>)>,
-    /// By kind and state of chunks.
-    found: HashMap<(u32, u16), Vec<InsideList>>,
 }
 
 /// The tokens from each border.
@@ -243,12 +225,13 @@ impl Tokens {
             let Some((state, stack)) = nodes[at] else { continue };
             let (number, to) = blocks[at];
             let node = trie.nodes[number];
-            let mut found = |way: Way, ids: &[TokenId]| fresh.add(walk, &self.is_whole, at, way, ids);
-            let own = node.first as usize..trie.own_end(number, to) as usize;
-            found(Way::Ends(state, stack), &trie.order[own]);
+            let mut found = |way: Way, (from, to): Place| {
+                fresh.add(walk, &self.is_whole, at, way, &trie.order[from as usize..to as usize]);
+            };
+            found(Way::Ends(state, stack), (node.first, trie.own_end(number, to)));
             if let Some(first) = node.children() {
-                let block = Block { first, to, read: 1, at: (state, stack), chunk: NO_CHUNK };
-                walk.rules.reach(stacks, &trie, block, None, walk.budget, |way, _, ids| found(way, ids))?;
+                let block = Block { first, to, read: 1, at: (state, stack) };
+                walk.rules.reach(stacks, &trie, block, walk.budget, found)?;
             }
         }
         match base {
@@ -319,100 +302,29 @@ impl Tokens {
 
     /// Adds the tokens of a state inside of a character.
     fn add_inside(&mut self, walk: &Walk<'_>, stacks: &mut Stacks, border: u32) -> Result<(), CompileError> {
-        let Walk { encoder, vocabulary, rules, budget, .. } = walk;
         let (state, chunk) = walk.product.pairs[border as usize];
-        let trie = vocabulary.trie();
-        let block = Block { first: trie.root, to: trie.to, read: 0, at: (state, StackId::EMPTY), chunk };
         let Inside { numbers, kinds, found } = &mut self.inside;
-        let (kind, ways) = match kinds.entry(state) {
+        let kind = match kinds.entry(state) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => new.insert(kind(walk, stacks, block, numbers)?),
+            Entry::Vacant(new) => new.insert(Kind::of(walk, stacks, state, numbers)?),
         };
-        let groups = match found.entry((*kind, chunk)) {
+        let groups = match found.entry((kind.number, chunk)) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
-                let mut lists: Vec<((Way, u16), Vec<TokenId>)> = Vec::new();
-                let mut known = Numbers::default();
-                rules.reach(stacks, &trie, block, Some(&encoder.chunks), budget, |way, at, ids| {
-                    for &id in ids.iter().filter(|&&id| encoder.merges.is_proper(id)) {
-                        let at = match way {
-                            Way::Ends(..) => at,
-                            Way::Leaves(_, read) => vocabulary.bytes(id)[usize::from(read)..]
-                                .iter()
-                                .fold(at, |at, &byte| encoder.chunks.next(at, byte)),
-                        };
-                        let number = known.of((way, at)) as usize;
-                        if number == lists.len() {
-                            lists.push(((way, at), Vec::new()));
-                        }
-                        lists[number].1.push(id);
-                    }
-                })?;
                 let mut groups = Vec::new();
-                for ((way, at), ids) in lists {
-                    let number = ways.iter().position(|of| *of == way);
-                    let number = checked_u32(number.expect("chunks let no other tokens through"));
-                    groups.push((number, at, self.first.push(&ids, budget)?));
+                for ((way, at), ids) in kind.tokens(walk, chunk)? {
+                    groups.push((way, at, self.first.push(&ids, walk.budget)?));
                 }
                 new.insert(groups)
             }
         };
-        budget.charge_steps(PHASE, groups.len() as u64)?;
+        walk.budget.charge_steps(PHASE, groups.len() as u64)?;
         let groups: Vec<(Way, u16, Place)> =
-            groups.iter().map(|&(number, at, tokens)| (ways[number as usize], at, tokens)).collect();
+            groups.iter().map(|&(way, at, tokens)| (kind.ways[way as usize], at, tokens)).collect();
         for (way, at, tokens) in groups {
             self.add(walk, border, way, at, tokens);
         }
         Ok(())
-    }
-}
-
-/// The kind of a state inside of a character, and its ways.
-fn kind(
-    walk: &Walk<'_>,
-    stacks: &mut Stacks,
-    block: Block,
-    numbers: &mut HashMap<Pattern, u32>,
-) -> Result<(u32, Vec<Way>), CompileError> {
-    let (mut ways, mut pattern): (Vec<Way>, Pattern) = (Vec::new(), Vec::new());
-    let mut known = Numbers::default();
-    walk.rules.reach(stacks, &walk.vocabulary.trie(), block, None, walk.budget, |way, _, ids| {
-        let number = known.of(way);
-        if number as usize == ways.len() {
-            ways.push(way);
-        }
-        pattern.push((ids[0], checked_u32(ids.len()), number));
-    })?;
-    walk.budget.charge_bytes(PHASE, pattern.len() as u64 * 12)?;
-    let new = checked_u32(numbers.len());
-    Ok((*numbers.entry(pattern).or_insert(new), ways))
-}
-
-/// The numbers of keys, in the order in which they are met. Neighbours in the trie mostly have the same.
-struct Numbers<K> {
-    known: HashMap<K, u32>,
-    last: Option<(K, u32)>,
-}
-
-impl<K> Default for Numbers<K> {
-    fn default() -> Self {
-        Self { known: HashMap::new(), last: None }
-    }
-}
-
-impl<K: Copy + Eq + Hash> Numbers<K> {
-    fn of(&mut self, key: K) -> u32 {
-        if let Some((_, number)) = self.last.filter(|last| last.0 == key) {
-            return number;
-        }
-        let fresh = checked_u32(self.known.len());
-        let number = *self.known.entry(key).or_insert(fresh);
-        self.last = Some((key, number));
-        number
-    }
-
-    fn get(&self, key: &K) -> Option<u32> {
-        self.known.get(key).copied()
     }
 }
 

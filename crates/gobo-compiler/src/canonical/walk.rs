@@ -7,6 +7,7 @@ use gobo_types::Budget;
 use super::product::Product;
 pub(super) use super::rules::PHASE;
 use super::rules::Rules;
+use crate::rows::SharedRows;
 
 /// What is walked.
 pub(super) struct Walk<'a> {
@@ -14,5 +15,7 @@ pub(super) struct Walk<'a> {
     pub(super) product: &'a Product,
     pub(super) encoder: &'a Encoder<'a>,
     pub(super) vocabulary: &'a Vocabulary,
+    /// What other compiles have found.
+    pub(super) shared: Option<&'a SharedRows<'a>>,
     pub(super) budget: &'a Budget,
 }

@@ -13,7 +13,7 @@ mod view;
 mod walk;
 
 pub use cache::RowCache;
-pub(crate) use cache::SharedRows;
+pub(crate) use cache::{Cost, InsideKey, InsideTokens, SharedRows};
 pub(crate) use computer::RowComputer;
 pub(crate) use lengths::Lengths;
 pub(crate) use row::{PendingSuffixes, RowTokens, SliceSet, StateRow, Suffix};

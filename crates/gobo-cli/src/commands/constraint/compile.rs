@@ -46,21 +46,22 @@ fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
-/// Times of compiles that find the rows of the ones before; the first of all leaves its own, and is not counted.
+/// Times of compiles that find the rows of the ones before, and how many they find; the first of all leaves its own, and is not counted.
 fn warm(
     global: &Global,
     repeat: u32,
     loaded: &Loaded,
     constraint: &Constraint,
-) -> anyhow::Result<Option<Times>> {
-    let mut times = Vec::new();
+) -> anyhow::Result<Option<(Times, u32)>> {
+    let (mut times, mut shared) = (Vec::new(), 0);
     for at in 0..=repeat {
         let begin = Instant::now();
         let budget = Budget::new(global.limits());
-        compile_constraint(&loaded.vocabulary, constraint, global.threads_or(1), &budget)?;
+        let compiled = compile_constraint(&loaded.vocabulary, constraint, global.threads_or(1), &budget)?;
         times.extend((at > 0).then(|| begin.elapsed()));
+        shared = compiled.stats.shared_rows;
     }
-    Ok(Times::of(times))
+    Ok(Times::of(times).map(|times| (times, shared)))
 }
 
 pub(crate) fn run(global: &Global, args: &CompileArgs) -> anyhow::Result<Outcome> {
@@ -122,7 +123,8 @@ pub(crate) fn run(global: &Global, args: &CompileArgs) -> anyhow::Result<Outcome
             "class": index.class().name(),
             "notes": report.notes,
             "compile_us": cold.json(),
-            "warm_us": warm.as_ref().map(Times::json),
+            "warm_us": warm.as_ref().map(|(times, _)| times.json()),
+            "warm_shared_rows": warm.as_ref().map(|(_, shared)| shared),
             "import_us": loaded.imported_in.map(micros),
             "prepare_us": micros(prepared),
             "steps": stats.steps,
@@ -146,10 +148,11 @@ pub(crate) fn run(global: &Global, args: &CompileArgs) -> anyhow::Result<Outcome
         ))?;
         say(&format_args!("prepare  {}, of the vocabulary, once in a process", human_us(micros(prepared))))?;
         say(&format_args!("compile  {}", cold.shown(args.repeat)))?;
-        if let Some(warm) = &warm {
+        if let Some((warm, shared)) = &warm {
             say(&format_args!(
-                "warm     {}, with rows that earlier compiles have kept",
-                warm.shown(args.repeat)
+                "warm     {}, with {} rows that earlier compiles have kept",
+                warm.shown(args.repeat),
+                grouped((*shared).into())
             ))?;
         }
         note_misspelt(&report);

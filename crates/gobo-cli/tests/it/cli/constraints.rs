@@ -21,6 +21,7 @@ fn one_constraint_through_compile_inspect_verify_mask_explain_and_sample() {
     );
     has(&compiled["compile_us"], &["min", "median", "max"]);
     has(&compiled["warm_us"], &["min", "median", "max"]);
+    assert!(compiled["warm_shared_rows"].is_u64());
     assert_eq!((&compiled["verdict"], &compiled["class"]), (&"index".into(), &"regular".into()));
 
     let inspected = one(store, 0, &["inspect", file]);

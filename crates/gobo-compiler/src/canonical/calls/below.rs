@@ -273,7 +273,7 @@ impl<'a> Below<'a> {
         top: ReturnId,
         found: &mut Inclusions,
     ) -> Result<(), CompileError> {
-        let Walk { product, rules, encoder, vocabulary, budget } = self.walk;
+        let Walk { product, rules, encoder, vocabulary, budget, .. } = self.walk;
         let Witness { exit, token, read, chunk } = witness;
         let rest = &vocabulary.bytes(token)[usize::from(read)..];
         budget.charge_steps(PHASE, 1 + rest.len() as u64)?;
@@ -303,7 +303,7 @@ impl<'a> Below<'a> {
         token: TokenId,
         found: &mut Inclusions,
     ) -> Result<(), CompileError> {
-        let Walk { product, rules, encoder, vocabulary, budget } = self.walk;
+        let Walk { product, rules, encoder, vocabulary, budget, .. } = self.walk;
         let tokens = self.tokens;
         let merges = &encoder.merges;
         budget.charge_steps(PHASE, 8)?;

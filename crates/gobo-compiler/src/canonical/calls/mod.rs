@@ -15,11 +15,10 @@ mod sure;
 mod texts;
 
 use foldhash::{HashMap, HashSet};
-use gobo_artifact::Vocabulary;
-use gobo_artifact::layout::{Encoder, NO_CHUNK};
+use gobo_artifact::layout::NO_CHUNK;
 use gobo_artifact::write::{CallParts, ReturnPart, RowEncoder};
 use gobo_automata::{Calls, Dfa, PushTransition, ReturnId, StateId};
-use gobo_types::{Budget, CompileError, DenseId, Tokenization, checked_u32};
+use gobo_types::{CompileError, DenseId, checked_u32};
 
 use self::below::Below;
 use self::links::{Links, PairExit};
@@ -27,7 +26,7 @@ use self::sets::{SetId, Sets};
 use self::sure::Sure;
 use self::texts::Texts;
 use super::first::List;
-use super::parts::{Canonical, Rows, relative, stuck};
+use super::parts::{Canonical, Over, Rows, relative, stuck};
 use super::product::{Bottom, DEAD, Product};
 use super::rules::{Rules, Stacks, Way};
 use super::tokens::Tokens;
@@ -52,15 +51,13 @@ pub(super) fn unsupported(calls: &Calls) -> Option<&'static str> {
 pub(super) fn canonical<'v>(
     dfa: &Dfa,
     calls: &Calls,
-    vocabulary: &'v Vocabulary,
-    encoder: &Encoder<'_>,
-    tokenization: Tokenization,
-    budget: &Budget,
+    over: Over<'_, 'v>,
 ) -> Result<Option<Canonical<'v>>, CompileError> {
+    let Over { vocabulary, encoder, tokenization, shared, budget } = over;
     let rules = Rules { dfa, calls };
     let bottom = Bottom::new(dfa, calls, budget)?;
     let product = Product::new(dfa, &encoder.chunks, tokenization.is_behind_prompt(), Some(&bottom), budget)?;
-    let walk = Walk { rules, product: &product, encoder, vocabulary, budget };
+    let walk = Walk { rules, product: &product, encoder, vocabulary, shared, budget };
     let links = Links::new(&rules, &product, &bottom, &encoder.chunks, budget)?;
     let texts = Texts::new(&rules, &product, &bottom, &links, budget)?;
     let borders = borders(&product, &bottom, &links, &texts);
@@ -75,6 +72,7 @@ pub(super) fn canonical<'v>(
     let mut below = Below::new(&walk, &links, &tokens, &sure, &maybe, stacks);
     let sets = Sets::new(&mut below, &borders)?;
     let more = below.live;
+    sure.share();
     let mut rows =
         Rows::new(RowEncoder::with_calls(vocabulary.shared_rows()), vocabulary.row_words(), budget);
     let lists_of = |border: u32| {
@@ -219,7 +217,7 @@ fn stuck_word(
     tokens: &Tokens,
     borders: &[u32],
 ) -> Result<Option<Vec<u32>>, CompileError> {
-    let Walk { rules, product, encoder, vocabulary, budget } = walk;
+    let Walk { rules, product, encoder, vocabulary, budget, .. } = walk;
     let with_bytes = |spelling: Vec<u32>| {
         let bytes: Vec<u8> = spelling.iter().flat_map(|&id| vocabulary.bytes(id)).copied().collect();
         (spelling, bytes)

@@ -7,9 +7,8 @@
 
 use std::cell::RefCell;
 
-use foldhash::{HashMap, HashMapExt};
-use gobo_artifact::layout::{Cut, Encoder};
-use gobo_types::{Budget, ByteSet, CompileError, TokenId, checked_u32};
+use foldhash::HashMap;
+use gobo_types::{ByteSet, CompileError, TokenId, VocabularyDigest};
 
 use super::links::Links;
 use super::texts::Texts;
@@ -17,12 +16,13 @@ use crate::canonical::first::{Live, Seeds};
 use crate::canonical::product::{Bottom, DEAD};
 use crate::canonical::tokens::Tokens;
 use crate::canonical::walk::{PHASE, Walk};
+use crate::joined_bytes::JoinedBytes;
 
 /// See the [module](self).
 pub(super) struct Sure<'a> {
     walk: &'a Walk<'a>,
     texts: &'a Texts,
-    joined: FirstBytes<'a>,
+    joined: RefCell<JoinedBytes>,
     /// `[states]`: all tokens that lead there are live.
     pub(super) states: Vec<bool>,
     /// What can be read behind a border within the chunk so that some text goes on: by state before it.
@@ -62,7 +62,17 @@ impl<'a> Sure<'a> {
             }
         }
         states[DEAD as usize] = false;
-        let joined = FirstBytes::new(walk)?;
+        let key = joined_key(walk);
+        let joined = match walk.shared.and_then(|shared| shared.take_joined(&key)) {
+            Some(known) => known,
+            None => {
+                let first_byte = |id| walk.vocabulary.bytes(id).first().copied();
+                JoinedBytes::new(walk.encoder.merges, walk.vocabulary.len(), first_byte)
+            }
+        };
+        walk.budget.charge_steps(PHASE, walk.encoder.merges.cuts().len() as u64 / 4)?;
+        walk.budget.charge_bytes(PHASE, joined.bytes())?;
+        let joined = RefCell::new(joined);
         Ok(Self { walk, texts, joined, states, open_bytes: RefCell::default() })
     }
 
@@ -70,7 +80,14 @@ impl<'a> Sure<'a> {
     pub(super) fn escapes(&self, state: u32, id: TokenId) -> bool {
         let mut known = self.open_bytes.borrow_mut();
         let open = *known.entry(state).or_insert_with(|| self.open_bytes(state));
-        !open.is_subset(&self.joined.by(id))
+        !open.is_subset(&self.joined.borrow_mut().by(self.walk.encoder.merges, id))
+    }
+
+    /// Leaves what was found of the vocabulary for other compiles.
+    pub(super) fn share(self) {
+        if let Some(shared) = self.walk.shared {
+            shared.put_joined(joined_key(self.walk), self.joined.into_inner());
+        }
     }
 
     fn open_bytes(&self, state: u32) -> ByteSet {
@@ -120,83 +137,7 @@ impl<'a> Sure<'a> {
     }
 }
 
-/// The first bytes of the tokens that each token joins. All tokens of a cut begin alike.
-struct FirstBytes<'a> {
-    encoder: &'a Encoder<'a>,
-    /// `[cuts]`: those of all cuts of its part up to there, by their number.
-    up_to: Vec<u32>,
-    sets: Vec<ByteSet>,
-    /// `[ids]`, once asked for.
-    known: RefCell<Vec<Option<ByteSet>>>,
-}
-
-impl<'a> FirstBytes<'a> {
-    fn new(walk: &'a Walk<'a>) -> Result<Self, CompileError> {
-        let Walk { vocabulary, encoder, .. } = walk;
-        let merges = &encoder.merges;
-        let cuts = merges.cuts();
-        charge(walk.budget, cuts.len(), vocabulary.len())?;
-        // `[proper tokens]`: the first byte, in the order of cuts.
-        let first: Vec<Option<u8>> =
-            merges.proper().iter().map(|&id| vocabulary.bytes(id).first().copied()).collect();
-        let of_cut = |cut: Cut| first.get(cut.from as usize..cut.to as usize).unwrap_or_default();
-        // The sets of one byte, then the others.
-        let mut sets: Vec<ByteSet> = (0..=u8::MAX).map(ByteSet::single).collect();
-        let mut known: HashMap<ByteSet, u32> = HashMap::new();
-        let mut number_of = |set: ByteSet| {
-            *known.entry(set).or_insert_with(|| {
-                sets.push(set);
-                checked_u32(sets.len() - 1)
-            })
-        };
-        let mut up_to = vec![0; cuts.len()];
-        for range in merges.cuts_by_part() {
-            // What the cuts of a part begin with so far; nearly all begin like one before.
-            let mut so_far: Option<(ByteSet, u32)> = None;
-            for at in range {
-                let byte = match of_cut(cuts[at]) {
-                    [Some(byte)] => Some(*byte),
-                    [Some(byte), .., last] if *last == Some(*byte) => Some(*byte),
-                    _ => None,
-                };
-                let number = match (so_far, byte) {
-                    (None, Some(byte)) => (ByteSet::single(byte), u32::from(byte)),
-                    (Some((set, number)), Some(byte)) if set.contains(byte) => (set, number),
-                    (Some((mut set, _)), Some(byte)) => {
-                        set.insert(byte);
-                        (set, number_of(set))
-                    }
-                    (_, None) => (all_bytes(), number_of(all_bytes())),
-                };
-                up_to[at] = number.1;
-                so_far = Some(number);
-            }
-        }
-        let known = RefCell::new(vec![None; vocabulary.len() as usize]);
-        Ok(Self { encoder: walk.encoder, up_to, sets, known })
-    }
-
-    fn by(&self, id: TokenId) -> ByteSet {
-        *self.known.borrow_mut()[id as usize].get_or_insert_with(|| self.find(id))
-    }
-
-    fn find(&self, id: TokenId) -> ByteSet {
-        if self.encoder.merges.is_whole(id) {
-            return all_bytes();
-        }
-        let mut all = ByteSet::default();
-        for range in self.encoder.merges.cut_ranges_after(id).filter(|range| !range.is_empty()) {
-            all.insert_all(&self.sets[self.up_to[range.end - 1] as usize]);
-        }
-        all
-    }
-}
-
-fn all_bytes() -> ByteSet {
-    (0..=u8::MAX).collect()
-}
-
-fn charge(budget: &Budget, cuts: usize, ids: u32) -> Result<(), CompileError> {
-    budget.charge_steps(PHASE, cuts as u64 / 4)?;
-    budget.charge_bytes(PHASE, cuts as u64 * 4 + u64::from(ids) * size_of::<Option<ByteSet>>() as u64)
+/// What the bytes of joined tokens depend on.
+fn joined_key(walk: &Walk<'_>) -> (VocabularyDigest, [u8; 32]) {
+    (walk.vocabulary.digest(), walk.encoder.digest)
 }
