@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use gobo_artifact::layout::Encoder;
-use gobo_types::{Budget, CompileError, TokenId, checked_u32};
+use gobo_types::{Budget, ByteSet, CompileError, TokenId, checked_u32};
 
 use super::product::DEAD;
 use super::rules::StackId;
@@ -45,10 +45,19 @@ pub(super) enum Live {
 pub(super) struct Seeds<'s> {
     /// `[states]`: all tokens that lead there are live.
     pub(super) states: Vec<bool>,
-    /// Whether a token that leads to a state is live by what may be read next within its chunk, where that is known of bytes.
-    pub(super) escapes: Option<&'s dyn Fn(u32, TokenId) -> bool>,
+    /// What may be read next within a chunk, where that is known of bytes.
+    pub(super) escapes: Option<Escapes<'s>>,
     /// `[groups]`: tokens that are live already, if some are.
     pub(super) known: Option<&'s [Live]>,
+}
+
+/// What makes tokens live by a byte that can be read next within their chunk: that they join no token that begins with it.
+#[derive(Clone, Copy)]
+pub(super) struct Escapes<'s> {
+    /// The bytes that can be read behind a border within the chunk, by the state before it.
+    pub(super) open: &'s dyn Fn(u32) -> ByteSet,
+    /// The bytes with which the tokens begin that a token joins.
+    pub(super) joined: &'s dyn Fn(TokenId) -> ByteSet,
 }
 
 /// Live tokens.
@@ -259,7 +268,8 @@ impl First {
         let Walk { encoder, budget, .. } = walk;
         let &Asked { group, before, next, follow, escapes } = asked;
         let mut found = before.to_vec();
-        if next == DEAD || follow == 0 && escapes.is_none() {
+        let open = escapes.map(|of| (of, (of.open)(group.to))).filter(|(_, open)| !open.is_empty());
+        if next == DEAD || follow == 0 && open.is_none() {
             return Ok(found);
         }
         before.iter().for_each(|&id| is_known[id as usize] = true);
@@ -268,7 +278,7 @@ impl First {
             tests += 1;
             let mut lists = self.groups_of(next).flat_map(|number| self.live(live, number));
             // More can follow than it joins, or some token that it does not join is found.
-            let is_live = escapes.is_some_and(|escapes| escapes(group.to, id))
+            let is_live = open.is_some_and(|(of, open)| !open.is_subset(&(of.joined)(id)))
                 || joined.by(id) < follow
                 || lists.any(|&follows| {
                     tests += 1;
@@ -294,7 +304,7 @@ struct Asked<'a> {
     next: u32,
     /// How many live tokens that has.
     follow: u64,
-    escapes: Option<&'a dyn Fn(u32, TokenId) -> bool>,
+    escapes: Option<Escapes<'a>>,
 }
 
 /// How many tokens each joins.

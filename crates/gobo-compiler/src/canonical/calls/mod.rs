@@ -14,6 +14,8 @@ mod sets;
 mod sure;
 mod texts;
 
+use std::collections::hash_map::Entry;
+
 use foldhash::{HashMap, HashSet};
 use gobo_artifact::layout::NO_CHUNK;
 use gobo_artifact::write::{CallParts, ReturnPart, RowEncoder};
@@ -210,7 +212,7 @@ fn call_parts(
     }
 }
 
-/// The first word behind which a chunk would have to end, or might have to: as [`First::stuck_word`](super::first::First::stuck_word). O(borders × words × their tokens).
+/// The first word behind which a chunk would have to end, or might have to: as [`First::stuck_word`](super::first::First::stuck_word). O((states of rules and of chunks) × words × their tokens + borders × words).
 fn stuck_word(
     walk: &Walk<'_>,
     stacks: &mut Stacks,
@@ -223,28 +225,43 @@ fn stuck_word(
         (spelling, bytes)
     };
     let spellings: Vec<(Vec<u32>, Vec<u8>)> = encoder.words.spellings().into_iter().map(with_bytes).collect();
+    // By state, of the spellings that can be read there: their numbers, and the states in which they end. By state of chunks, of all: where chunks stand at their ends.
+    let mut read: HashMap<StateId, Vec<(usize, Vec<StateId>)>> = HashMap::default();
+    let mut chunks_after: HashMap<u16, Vec<u16>> = HashMap::default();
+    let chunk_after = |chunk: u16, spelling: &[u32]| {
+        spelling.iter().enumerate().fold(chunk, |at, (number, &id)| {
+            let begin = if number == 0 { at } else { encoder.chunks.within(at) };
+            vocabulary.bytes(id).iter().fold(begin, |at, &byte| encoder.chunks.next(at, byte))
+        })
+    };
     let begins = |border: &&u32| encoder.chunks.begins(product.pairs[**border as usize].1);
     for &border in borders.iter().filter(begins).filter(|_| !spellings.is_empty()) {
         let (state, chunk) = product.pairs[border as usize];
-        for (spelling, bytes) in &spellings {
-            let mut at_end = chunk;
-            for (number, &id) in spelling.iter().enumerate() {
-                let begin = if number == 0 { at_end } else { encoder.chunks.within(at_end) };
-                at_end = vocabulary.bytes(id).iter().fold(begin, |at, &byte| encoder.chunks.next(at, byte));
+        let read = match read.entry(state) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                let mut of_state = Vec::new();
+                for (number, (_, bytes)) in spellings.iter().enumerate() {
+                    let ends = ends(rules, stacks, state, bytes);
+                    budget.charge_steps(PHASE, 1 + bytes.len() as u64 + ends.len() as u64)?;
+                    of_state.extend((!ends.is_empty()).then_some((number, ends)));
+                }
+                new.insert(of_state)
             }
-            if at_end == NO_CHUNK {
-                continue;
-            }
+        };
+        let after = chunks_after
+            .entry(chunk)
+            .or_insert_with(|| spellings.iter().map(|(spelling, _)| chunk_after(chunk, spelling)).collect());
+        budget.charge_steps(PHASE, 1 + read.len() as u64)?;
+        for (number, ends) in read.iter().filter(|of| after[of.0] != NO_CHUNK) {
+            let (spelling, at_end) = (&spellings[*number].0, after[*number]);
             let last = spelling[spelling.len() - 1];
             let goes_on = |&state: &StateId| {
                 let next = product.within[product.state_of((state, at_end)) as usize];
                 next != DEAD
                     && tokens.first.tokens_of(next).any(|follows| !encoder.merges.joins(last, follows))
             };
-            let ends = ends(rules, stacks, state, bytes);
-            budget.charge_steps(PHASE, 1 + bytes.len() as u64 + ends.len() as u64)?;
-            let goes_on = ends.iter().all(goes_on);
-            if !goes_on {
+            if !ends.iter().all(goes_on) {
                 return Ok(Some(spelling.clone()));
             }
         }

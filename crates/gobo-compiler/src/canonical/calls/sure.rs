@@ -12,7 +12,7 @@ use gobo_types::{ByteSet, CompileError, TokenId, VocabularyDigest};
 
 use super::links::Links;
 use super::texts::Texts;
-use crate::canonical::first::{Live, Seeds};
+use crate::canonical::first::{Escapes, Live, Seeds};
 use crate::canonical::product::{Bottom, DEAD};
 use crate::canonical::tokens::Tokens;
 use crate::canonical::walk::{PHASE, Walk};
@@ -78,9 +78,17 @@ impl<'a> Sure<'a> {
 
     /// Whether a token that leads to a state is live by a byte that can be read within its chunk.
     pub(super) fn escapes(&self, state: u32, id: TokenId) -> bool {
-        let mut known = self.open_bytes.borrow_mut();
-        let open = *known.entry(state).or_insert_with(|| self.open_bytes(state));
-        !open.is_subset(&self.joined.borrow_mut().by(self.walk.encoder.merges, id))
+        !self.open(state).is_subset(&self.joined_by(id))
+    }
+
+    /// What can be read within the chunk behind a border, by the state before it.
+    fn open(&self, state: u32) -> ByteSet {
+        *self.open_bytes.borrow_mut().entry(state).or_insert_with(|| self.open_bytes(state))
+    }
+
+    /// The bytes with which the tokens begin that a token joins.
+    fn joined_by(&self, id: TokenId) -> ByteSet {
+        self.joined.borrow_mut().by(self.walk.encoder.merges, id)
     }
 
     /// Leaves what was found of the vocabulary for other compiles.
@@ -113,10 +121,9 @@ impl<'a> Sure<'a> {
 
     /// The tokens of each group that are sure.
     pub(super) fn settle(&self, tokens: &Tokens) -> Result<Vec<Live>, CompileError> {
-        let escapes = |state: u32, id: TokenId| self.escapes(state, id);
-        tokens
-            .first
-            .settle(self.walk, Seeds { states: self.states.clone(), escapes: Some(&escapes), known: None })
+        let (open, joined) = (|state| self.open(state), |id| self.joined_by(id));
+        let escapes = Some(Escapes { open: &open, joined: &joined });
+        tokens.first.settle(self.walk, Seeds { states: self.states.clone(), escapes, known: None })
     }
 
     /// The tokens of each group that may be live, once those that are sure are known.
