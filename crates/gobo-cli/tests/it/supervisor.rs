@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::fleet::free_port;
-use crate::gobo::one;
+use crate::gobo::{Daemon, one};
 
 struct Process(Child);
 
@@ -103,4 +103,20 @@ fn sockets_are_handed_over_and_stay() {
     assert!(said.contains(&format!("listening on unix:{}", socket.display())), "{said}");
     assert!(said.contains("listening on http://127.0.0.1:"), "{said}");
     assert!(socket.exists(), "whoever has made it removes it");
+}
+
+#[test]
+fn a_daemon_that_is_told_to_read_its_files_anew_while_it_starts_starts_and_does() {
+    let home = tempfile::tempdir().unwrap();
+    // From when the process says that it hears it (the last digit of the mask of signals that are caught) until it has heard it often.
+    let hangups = "me=$$; (while [ -d /proc/$me ] && ! grep -q 'SigCgt:.*[13579bdf]$' /proc/$me/status; do :; done; \
+                   for i in 1 2 3 4 5 6 7 8 9 10; do kill -HUP $me; done) &";
+    let daemon = Daemon::start_under(hangups, home.path(), &[]);
+    let begun = Instant::now();
+    while !daemon.said().contains("reloaded: certificates and access") {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{}", daemon.said());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(one(home.path(), 0, &["status"])["compiled"], 0);
+    daemon.terminate();
 }
