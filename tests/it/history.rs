@@ -91,7 +91,7 @@ fn compiled(vocabulary: &Vocabulary, constraint: &Constraint, cache: Option<&Row
 
 /// Every seventh of the constraints, with the tokens that a tokenizer itself would write: at the beginning of a text, or behind prompts.
 fn canonical() -> Vec<Constraint> {
-    let cuts = [Tokenization::Canonical, Tokenization::CanonicalStrict, Tokenization::Canonical];
+    let cuts = [Tokenization::Canonical, Tokenization::CanonicalStrict, Tokenization::CanonicalHeal];
     let constraints = constraints().into_iter().step_by(7);
     let cut = |(constraint, tokenization): (Constraint, &Tokenization)| constraint.cut(*tokenization);
     constraints.zip(cuts.iter().cycle()).map(cut).collect()

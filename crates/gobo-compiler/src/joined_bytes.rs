@@ -53,9 +53,10 @@ impl JoinedBytes {
         Self { of, before, numbers: vec![0; ids as usize], sets: Vec::new(), known: HashMap::default() }
     }
 
-    /// Bytes of its tables.
+    /// Bytes of its tables, once each id was asked for and has a set of its own.
     pub(crate) fn bytes(&self) -> u64 {
-        (self.of.len() * 2 + size_of_val(self.before.as_slice()) + self.numbers.len() * 4) as u64
+        let of_ids = self.numbers.len() * (4 + size_of::<ByteSet>());
+        (self.of.len() * 2 + size_of_val(self.before.as_slice()) + of_ids) as u64
     }
 
     /// The first bytes of the tokens that `id` joins; `merges` are those of before. O(parts × [`STEP`]) at first, O(1) then.

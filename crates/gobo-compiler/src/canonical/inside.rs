@@ -12,7 +12,8 @@
 use std::rc::Rc;
 
 use foldhash::HashMap;
-use gobo_artifact::layout::NO_CHUNK;
+use gobo_artifact::Vocabulary;
+use gobo_artifact::layout::{Encoder, NO_CHUNK};
 use gobo_automata::StateId;
 use gobo_types::{CompileError, Digest, TokenId, checked_u32};
 
@@ -97,7 +98,7 @@ impl Kind {
         let (cost, tokens) = match known {
             Some(known) => known,
             None => {
-                let (alive, looked) = alive_from(walk, chunk);
+                let (alive, looked) = alive_from(walk.vocabulary, walk.encoder, chunk);
                 let steps = looked + (alive.len() + self.pattern.len()) as u64 / 4;
                 let tokens = self.divide(&alive, walk.vocabulary.trie().order);
                 let cost = Cost { steps, bytes: tokens.len() as u64 * LIST_BYTES };
@@ -131,8 +132,8 @@ impl Kind {
 
 /// The tokens that may begin where chunks stand inside of a character: their places in the order of the trie, ascending, and the states of chunks at their ends; and how many
 /// nodes were looked at.
-fn alive_from(walk: &Walk<'_>, chunk: u16) -> (Vec<(u32, u16)>, u64) {
-    let (trie, chunks, merges) = (walk.vocabulary.trie(), &walk.encoder.chunks, &walk.encoder.merges);
+fn alive_from(vocabulary: &Vocabulary, encoder: &Encoder<'_>, chunk: u16) -> (Vec<(u32, u16)>, u64) {
+    let (trie, chunks, merges) = (vocabulary.trie(), &encoder.chunks, &encoder.merges);
     let mut alive = Vec::new();
     let mut open = vec![(trie.root, trie.to, chunk)];
     let mut looked = 0;

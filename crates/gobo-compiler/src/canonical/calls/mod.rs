@@ -14,8 +14,6 @@ mod sets;
 mod sure;
 mod texts;
 
-use std::collections::hash_map::Entry;
-
 use foldhash::{HashMap, HashSet};
 use gobo_artifact::layout::NO_CHUNK;
 use gobo_artifact::write::{CallParts, ReturnPart, RowEncoder};
@@ -225,8 +223,10 @@ fn stuck_word(
         (spelling, bytes)
     };
     let spellings: Vec<(Vec<u32>, Vec<u8>)> = encoder.words.spellings().into_iter().map(with_bytes).collect();
-    // By state, of the spellings that can be read there: their numbers, and the states in which they end. By state of chunks, of all: where chunks stand at their ends.
-    let mut read: HashMap<StateId, Vec<(usize, Vec<StateId>)>> = HashMap::default();
+    if spellings.is_empty() {
+        return Ok(None);
+    }
+    // `[spellings]`, by state of chunks before them: where chunks stand at their ends.
     let mut chunks_after: HashMap<u16, Vec<u16>> = HashMap::default();
     let chunk_after = |chunk: u16, spelling: &[u32]| {
         spelling.iter().enumerate().fold(chunk, |at, (number, &id)| {
@@ -234,21 +234,23 @@ fn stuck_word(
             vocabulary.bytes(id).iter().fold(begin, |at, &byte| encoder.chunks.next(at, byte))
         })
     };
-    let begins = |border: &&u32| encoder.chunks.begins(product.pairs[**border as usize].1);
-    for &border in borders.iter().filter(begins).filter(|_| !spellings.is_empty()) {
+    // Borders of one state side by side, so that its spellings are read once, and kept for no other one.
+    let begins = |border: &u32| encoder.chunks.begins(product.pairs[*border as usize].1);
+    let mut borders: Vec<u32> = borders.iter().copied().filter(begins).collect();
+    borders.sort_by_key(|&border| product.pairs[border as usize].0);
+    // Of the spellings that can be read from a state: their numbers, and the states in which they end.
+    let mut read: Vec<(usize, Vec<StateId>)> = Vec::new();
+    let mut read_from = None;
+    for border in borders {
         let (state, chunk) = product.pairs[border as usize];
-        let read = match read.entry(state) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => {
-                let mut of_state = Vec::new();
-                for (number, (_, bytes)) in spellings.iter().enumerate() {
-                    let ends = ends(rules, stacks, state, bytes);
-                    budget.charge_steps(PHASE, 1 + bytes.len() as u64 + ends.len() as u64)?;
-                    of_state.extend((!ends.is_empty()).then_some((number, ends)));
-                }
-                new.insert(of_state)
+        if read_from.replace(state) != Some(state) {
+            read.clear();
+            for (number, (_, bytes)) in spellings.iter().enumerate() {
+                let ends = ends(rules, stacks, state, bytes);
+                budget.charge_steps(PHASE, 1 + bytes.len() as u64 + ends.len() as u64)?;
+                read.extend((!ends.is_empty()).then_some((number, ends)));
             }
-        };
+        }
         let after = chunks_after
             .entry(chunk)
             .or_insert_with(|| spellings.iter().map(|(spelling, _)| chunk_after(chunk, spelling)).collect());
