@@ -29,4 +29,7 @@ pub use ids::{CharState, ExitId, ReturnId, RowClass, RuleId, StateId, Symbol};
 pub use letters::{MAX_TOKEN_CLASSES, TokenClass, TokenClasses, is_letter_byte, token_letter, token_letters};
 pub use lowered::Lowered;
 pub use phrases::without_phrases;
-pub use rtn::{CalledRule, Grammar, OpenRule, OpenRules, Piece, Rule, TokenItem, TokenSet};
+pub use rtn::{
+    CalledRule, EndId, Frame, FrameId, Grammar, Node, NodeId, OpenRule, OpenRules, Piece, PushDown, ReadId,
+    Rule, TokenItem, TokenSet,
+};

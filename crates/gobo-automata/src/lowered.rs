@@ -9,7 +9,7 @@ use crate::chars::choice::choice;
 use crate::chars::dfa::CharDfa;
 use crate::chars::regex::regex;
 use crate::letters::TokenClasses;
-use crate::rtn::{Folds, Grammar, Network};
+use crate::rtn::{Folds, Grammar, Network, PushDown};
 
 /// How many times the states of rules families may have when they are folded. Beyond that they stay rules.
 const FOLDED_STATES: usize = 4;
@@ -103,6 +103,19 @@ impl Dfa {
         let Some(network) = Network::of(grammar, folds, text_start, budget)? else {
             unreachable!("no automaton has more states than can be counted")
         };
+        budget.holding(|| Self::of_network(network, budget), Self::bytes)
+    }
+
+    /// The automaton of a push-down automaton.
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`].
+    pub fn push_down(
+        push_down: &PushDown,
+        text_start: TextStart,
+        budget: &Budget,
+    ) -> Result<Self, CompileError> {
+        let network = budget.holding(|| push_down.network(text_start, budget), Network::bytes)?;
         budget.holding(|| Self::of_network(network, budget), Self::bytes)
     }
 

@@ -18,11 +18,11 @@ use crate::RowCache;
 use crate::canonical::compile_canonical;
 use crate::compiled::{CompileStats, Compiled};
 use crate::lay_out::{LaidOut, lay_out};
+use crate::pairs::return_classes::{Asked, ReturnClassId, ReturnClasses, Under, Unders};
+use crate::pairs::suffix_sets::SuffixSetId;
 use crate::pairs::{self, Pair};
-use crate::return_classes::{Asked, ReturnClassId, ReturnClasses, Under, Unders};
 use crate::rows::{Lengths, RowTokens, RuleView, SharedRows, SliceSet, Walker};
 use crate::spell::{Spelled, spell};
-use crate::suffix_sets::SuffixSetId;
 use crate::tokens::{TokenRows, no_calls};
 
 /// How to compile. Nothing here changes the bytes of the index.

@@ -6,15 +6,11 @@
 mod canonical;
 mod compile;
 mod compiled;
-mod exits;
 mod joined_bytes;
 mod lay_out;
 mod pairs;
-mod return_classes;
 mod rows;
 mod spell;
-mod suffix_cells;
-mod suffix_sets;
 mod tokens;
 
 pub use compile::{CompileOptions, compile};

@@ -6,7 +6,7 @@ use crate::ebnf;
 use crate::gbnf;
 use crate::lark;
 use crate::outline::Outline;
-use crate::written::{Read, SchemaReader, Written};
+use crate::written::{Form, Read, SchemaReader, Texts, Written};
 
 /// Steps of a byte of grammar that is read.
 const STEPS_PER_BYTE: u64 = 2;
@@ -24,7 +24,8 @@ impl Written<'_> {
     /// let (dialect, grammar, indentation) = (Dialect::Ebnf, "root ::= .", Indentation::default());
     /// let (classes, documents) = (NamedClasses::NONE, &[]);
     /// let written = Written { dialect, grammar, start: "root", lexer: None, indentation, documents, classes };
-    /// assert_eq!(written.read(&Budget::new(CompileLimits::default())).unwrap().grammar.rules.len(), 1);
+    /// let read = written.read(&Budget::new(CompileLimits::default())).unwrap();
+    /// assert_eq!(read.texts.rules().unwrap().rules.len(), 1);
     /// ```
     pub fn read(&self, budget: &Budget) -> Result<Read, CompileError> {
         self.read_with(None, budget)
@@ -39,10 +40,31 @@ impl Written<'_> {
         schemas: Option<&SchemaReader<'_>>,
         budget: &Budget,
     ) -> Result<Read, CompileError> {
+        self.read_as(Form::Smaller, schemas, budget)
+    }
+
+    /// [`Self::read`], by the states of its parser however small it is, where it is one of Lark's under a lexer that finds lexemes, without blocks of
+    /// lines: what tests compare with its rules.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn read_by_states(&self, budget: &Budget) -> Result<Read, CompileError> {
+        self.read_as(Form::States, None, budget)
+    }
+
+    fn read_as(
+        &self,
+        form: Form,
+        schemas: Option<&SchemaReader<'_>>,
+        budget: &Budget,
+    ) -> Result<Read, CompileError> {
         let bytes =
             self.documents.iter().map(|document| document.text.len()).sum::<usize>() + self.grammar.len();
         budget.charge_steps("reading the grammar", bytes as u64 * STEPS_PER_BYTE)?;
-        let of = |grammar| Read { grammar, is_indented: false, narrowed: Vec::new(), notes: Vec::new() };
+        let of = |grammar| {
+            let texts = Texts::Rules(grammar);
+            Read { texts, is_indented: false, narrowed: Vec::new(), notes: Vec::new() }
+        };
         match self.dialect {
             Dialect::Gbnf => self
                 .without_lexemes()
@@ -52,7 +74,7 @@ impl Written<'_> {
                 .without_lexemes()
                 .and_then(|()| ebnf::ebnf(self.grammar, self.start, self.classes, budget))
                 .map(of),
-            Dialect::Lark => lark::lark(self, schemas, budget),
+            Dialect::Lark => lark::lark(self, form, schemas, budget),
         }
     }
 

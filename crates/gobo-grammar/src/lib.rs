@@ -20,4 +20,4 @@ mod words;
 mod written;
 
 pub use edges::MAX_TOKEN_SETS;
-pub use written::{Read, SchemaReader, Written};
+pub use written::{Read, SchemaReader, Texts, Written};

@@ -2,9 +2,9 @@
 
 use gobo_artifact::Vocabulary;
 use gobo_automata::{Dfa, Language, Lowered};
-use gobo_grammar::Written;
 use gobo_grammar::json::{json, narrowed, truncated};
 use gobo_grammar::regex::{check_classes, with_tokens};
+use gobo_grammar::{Texts, Written};
 use gobo_schema::{embedded, schema};
 use gobo_types::{
     Budget, CompileError, Constraint, RefusalKind, RegexDialect, Report, ReportEntry, Source, TextStart,
@@ -72,7 +72,9 @@ fn lowered(
         Source::Grammar { start, lexer, indentation, .. } => {
             let written = Written::of(constraint).expect("it is a grammar");
             let mut read = written.read_with(Some(&embedded), budget)?;
-            tokens = resolve(&mut read.grammar, vocabulary, budget)?;
+            if let Texts::Rules(grammar) = &mut read.texts {
+                tokens = resolve(grammar, vocabulary, budget)?;
+            }
             let mut report = Report {
                 narrowed: read.narrowed,
                 notes: read.notes,
@@ -84,7 +86,7 @@ fn lowered(
             if read.is_indented {
                 report.enforced.push(ReportEntry::whole("indentation", indentation.to_string()));
             }
-            (Dfa::grammar(&read.grammar, text_start, budget)?, report)
+            (read.texts.dfa(text_start, budget)?, report)
         }
         Source::Json { whitespace, numbers, nesting } => {
             let dfa = match nesting {

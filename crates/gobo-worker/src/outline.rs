@@ -13,7 +13,7 @@ use crate::tokens::resolve;
 
 /// The rules of a constraint that a text stands in, by `most` ways at most ([`gobo_automata::Grammar::open_rules`]): those of a grammar or a
 /// schema, the formats of a structural tag with their places, and the named extensions of a regular expression. `None` for what has no such
-/// parts, and for a regular expression that looks around. Of a text that the constraint takes; others may have no ways.
+/// parts, for a regular expression that looks around, and for a grammar that is read by the states of its parser. Of a text that the constraint takes; others may have no ways.
 ///
 /// # Errors
 /// As [`crate::lower_over`]; [`CompileError::OverBudget`], of the text too: see there.
@@ -32,7 +32,7 @@ pub fn open_rules(
         Source::Regex { .. } | Source::Choice { .. } | Source::Json { nesting: Some(_), .. } => None,
         Source::Grammar { .. } => {
             let written = Written::of(constraint).expect("it is a grammar");
-            Some(written.read_with(Some(&embedded), budget)?.grammar)
+            written.read_with(Some(&embedded), budget)?.texts.rules()
         }
         Source::Json { whitespace, numbers, nesting: None } => Some(json(*whitespace, *numbers)),
         Source::Tag { format, special_text, options } => {

@@ -7,6 +7,7 @@ mod indented;
 mod longest;
 mod python;
 mod random;
+mod states;
 mod table;
 
 use gobo_artifact::Matcher;

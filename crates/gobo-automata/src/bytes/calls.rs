@@ -100,6 +100,11 @@ impl Calls {
         self.returns.iter().any(|of| of.lengths.is_some_and(|lengths| lengths.tokens.is_some()))
     }
 
+    /// Whether characters or tokens are counted in some rule.
+    pub fn counts(&self) -> bool {
+        self.returns.iter().any(|of| of.lengths.is_some())
+    }
+
     /// Those of an automaton that calls nothing.
     pub fn none(states: usize) -> Self {
         Self {

@@ -17,5 +17,6 @@ mod substrings;
 mod translate;
 
 pub use expr::{Expr, Machine, MachineState};
+pub(crate) use language::{ClassRanges, joint_classes};
 pub use language::{Language, Minterms};
 pub use set::CharSet;

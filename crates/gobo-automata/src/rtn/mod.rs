@@ -9,8 +9,10 @@ mod heads;
 mod letters;
 mod network;
 mod open_rules;
+mod push_down;
 mod rules;
 
 pub use grammar::{CalledRule, Grammar, Rule, TokenItem, TokenSet};
 pub(crate) use network::{Call, CallTable, Folds, Network};
 pub use open_rules::{OpenRule, OpenRules, Piece};
+pub use push_down::{EndId, Frame, FrameId, Node, NodeId, PushDown, ReadId};

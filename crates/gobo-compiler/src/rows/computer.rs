@@ -21,11 +21,11 @@ use gobo_types::{Budget, CompileError, checked_u32};
 use super::alive::AliveTexts;
 use super::cache::{Cost, SharedRows};
 use super::configuration_sets::{ConfigurationSetId, ConfigurationSets, DEAD_SET, NO_EXITS};
+use super::levels::Levels;
 use super::memo::{Found, Mark, Memo, RootChild};
 use super::representatives::Representatives;
-use super::rooted::Rooted;
 use super::row::{PendingSuffixes, RowTokens, StateRow, Suffix};
-use super::view::{Fate, RuleView};
+use super::view::{Fate, Rooted, RuleView};
 use super::{NODES_PER_CHARGE, PHASE};
 
 /// Minimum tokens of a block whose walk is memoised: the states of an object's keys differ along one path and
@@ -65,13 +65,14 @@ impl<'a> RowComputer<'a> {
         view: &'a RuleView<'a>,
         equivalences: &'a [KEquivalence],
         shared: Option<&'a SharedRows<'a>>,
+        levels: Option<&'a Levels>,
         budget: &'a Budget,
     ) -> Self {
         let heights: &[u8] =
             if equivalences.is_empty() && view.closures() == 0 { &[] } else { view.heights() };
         Self {
             view,
-            sets: ConfigurationSets::new(view, budget),
+            sets: ConfigurationSets::new(view, levels, budget),
             shared,
             budget,
             uncharged: 0,
@@ -186,11 +187,40 @@ impl<'a> RowComputer<'a> {
         Ok(())
     }
 
+    /// Adds what can be read of blocks from a state, on its level of the stack; suffixes of whole blocks are left out.
+    pub(crate) fn read_level(
+        &mut self,
+        blocks: &[(u32, u32)],
+        state: StateId,
+        row: &mut StateRow,
+    ) -> Result<(), CompileError> {
+        let StateRow { tokens, pending } = row;
+        let trie = self.view.all().trie;
+        let start = self.sets.start(state);
+        for &(block, end) in blocks {
+            let block = block as usize;
+            self.alive.closure = self.view.closure_of_trie_at(block);
+            if self.alive.is_whole(block, start, self.view, &mut self.sets) {
+                tokens.add(trie.nodes[block].first, end);
+            } else {
+                self.walk_block(&trie, block, end, start, tokens, pending)?;
+            }
+        }
+        tokens.settle();
+        pending.settle(tokens, &trie);
+        Ok(())
+    }
+
     /// Whether no token is alive from a state beyond `bytes` bytes.
     pub(crate) fn is_bounded(&mut self, state: StateId, bytes: u32) -> Result<bool, CompileError> {
         let trie = self.view.all().trie;
+        let start = self.sets.start(state);
+        // What is read on other levels is not looked at.
+        if self.sets.may_call(start) {
+            return Ok(false);
+        }
         let mut open = std::mem::take(&mut self.open);
-        open.push((trie.root, 0, self.sets.start(state)));
+        open.push((trie.root, 0, start));
         let mut is_bounded = true;
         'open: while let Some((block, depth, at)) = open.pop() {
             for number in block.. {
@@ -201,7 +231,7 @@ impl<'a> RowComputer<'a> {
                 {
                     let next = self.sets.step(at, self.view.classes()[usize::from(node.byte())]);
                     if next != DEAD_SET {
-                        if depth + 1 >= bytes {
+                        if depth + 1 >= bytes || self.sets.may_call(next) {
                             is_bounded = false;
                             break 'open;
                         }

@@ -9,6 +9,7 @@ use gobo_automata::{ExitId, ReturnId, StateId};
 use gobo_types::{Budget, CompileError, DenseId as _, Table, dense_id};
 
 use super::lengths::Top;
+use super::levels::Levels;
 use super::view::RuleView;
 use super::{NODES_PER_CHARGE, PHASE};
 
@@ -67,6 +68,7 @@ pub(crate) struct SetInfo {
 /// automaton over sets of them, built as the walk needs it.
 pub(crate) struct ConfigurationSets<'a> {
     view: &'a RuleView<'a>,
+    levels: Option<&'a Levels>,
     stacks: Table<StacksId, Stacks>,
     known_stacks: HashMap<Stacks, StacksId>,
     known_unions: HashMap<(StacksId, StacksId), StacksId>,
@@ -90,10 +92,12 @@ pub(crate) struct ConfigurationSets<'a> {
 }
 
 impl<'a> ConfigurationSets<'a> {
-    pub(crate) fn new(view: &'a RuleView<'a>, budget: &'a Budget) -> Self {
+    /// With `levels` sets stay on one level of the stack: where rules are called, they end.
+    pub(crate) fn new(view: &'a RuleView<'a>, levels: Option<&'a Levels>, budget: &'a Budget) -> Self {
         let bottom = Stacks { empty: true, tops: Box::default() };
         let mut sets = Self {
             view,
+            levels,
             stacks: vec![bottom.clone()].into(),
             known_stacks: HashMap::from_iter([(bottom, BOTTOM)]),
             known_unions: HashMap::new(),
@@ -158,7 +162,7 @@ impl<'a> ConfigurationSets<'a> {
             if info.looped == StateId::DEAD && self.view.has_loops(state) && !self.is_counted(stacks) {
                 info.looped = state;
             }
-            info.reads |= stacks != BOTTOM || !self.view.is_end(state);
+            info.reads |= stacks != BOTTOM || !self.is_end(state);
         }
         if self.view.has_calls() {
             info.ends = self.ends(set);
@@ -186,6 +190,10 @@ impl<'a> ConfigurationSets<'a> {
     fn ends(&mut self, set: &[(StateId, StacksId)]) -> ExitSetId {
         let mut ends = NO_EXITS;
         let mut others: Vec<ExitId> = Vec::new();
+        if let Some(levels) = self.levels {
+            set.iter().for_each(|&(state, _)| others.extend(levels.ends(self.view, state)));
+            return self.exit_set(others);
+        }
         self.each_popped(set, |sets, state, stacks| {
             if sets.view.accepts(state) && sets.stacks[stacks].empty {
                 match sets.view.exit(state) {
@@ -198,6 +206,11 @@ impl<'a> ConfigurationSets<'a> {
             return ends;
         }
         others.extend((ends == FIRST_EXIT).then_some(ExitId::FIRST));
+        self.exit_set(others)
+    }
+
+    /// The number of a set of exits.
+    fn exit_set(&mut self, mut others: Vec<ExitId>) -> ExitSetId {
         others.sort_unstable();
         others.dedup();
         let known = self.exits.enumerate().find(|(_, known)| ***known == *others).map(|known| known.0);
@@ -236,6 +249,17 @@ impl<'a> ConfigurationSets<'a> {
         }
     }
 
+    /// Whether rules may be called in a state of a set that stays on one level of the stack.
+    pub(crate) fn may_call(&self, set: ConfigurationSetId) -> bool {
+        let calls = |levels: &Levels| self.sets[set].iter().any(|at| levels.call_exit(at.0).is_some());
+        self.levels.is_some_and(calls)
+    }
+
+    /// Whether nothing can be read in a state, on its level of the stack.
+    fn is_end(&self, state: StateId) -> bool {
+        if self.levels.is_some() { self.view.reads_nothing(state) } else { self.view.is_end(state) }
+    }
+
     /// The set after a byte of the class.
     #[inline]
     pub(crate) fn step(&mut self, from: ConfigurationSetId, class: u8) -> ConfigurationSetId {
@@ -249,8 +273,8 @@ impl<'a> ConfigurationSets<'a> {
         let view = self.view;
         // Most sets are one state that has nothing to do but to read.
         if let [(state, stacks)] = *self.sets[from]
-            && (stacks == BOTTOM || !view.accepts(state))
-            && view.push_transitions(state).is_empty()
+            && (self.levels.is_some() || stacks == BOTTOM || !view.accepts(state))
+            && (self.levels.is_some() || view.push_transitions(state).is_empty())
         {
             let next = view.step(state, class);
             let next = next.and_then(|next| Some((next, self.counted(stacks, next, class)?)));

@@ -69,17 +69,33 @@ impl RowTokens {
     }
 
     /// Puts the ranges in order.
+    #[expect(
+        clippy::stable_sort_primitive,
+        reason = "they are runs, each in order, which only this sort merges"
+    )]
     pub(crate) fn settle(&mut self) {
         if self.ranges.is_sorted() {
             return;
         }
-        self.ranges.sort_unstable();
+        self.ranges.sort();
         for (from, to) in std::mem::take(&mut self.ranges) {
             match self.ranges.last_mut() {
                 Some(last) if last.1 >= from => last.1 = last.1.max(to),
                 _ => self.ranges.push((from, to)),
             }
         }
+    }
+
+    /// Adds the tokens of another row; [`Self::settle`] puts them in order.
+    pub(crate) fn unite(&mut self, other: &Self) {
+        self.whole.0 |= other.whole.0;
+        for &(slice, chars) in &other.short {
+            match self.short.iter_mut().find(|short| short.0 == slice) {
+                Some(short) => short.1 = short.1.max(chars),
+                None => self.short.push((slice, chars)),
+            }
+        }
+        self.ranges.extend_from_slice(&other.ranges);
     }
 
     pub(crate) fn add(&mut self, from: u32, to: u32) {
@@ -113,7 +129,7 @@ pub(crate) struct PendingSuffixes {
 
 impl PendingSuffixes {
     /// Leaves out the blocks whose tokens are all in the row, and puts the others in order: the set does not depend on how it was found.
-    pub(super) fn settle(&mut self, tokens: &RowTokens, trie: &Trie<'_>) {
+    pub(crate) fn settle(&mut self, tokens: &RowTokens, trie: &Trie<'_>) {
         self.blocks.retain(|&Suffix { block, end, .. }| !tokens.has(trie.nodes[block as usize].first, end));
         self.blocks.sort_unstable();
         self.blocks.dedup();

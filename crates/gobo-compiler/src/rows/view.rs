@@ -18,10 +18,9 @@ use foldhash::{HashMap, HashMapExt};
 use gobo_artifact::Vocabulary;
 use gobo_artifact::layout::{Slice, Trie};
 use gobo_automata::{Calls, Closure, Dfa, ExitId, PushTransition, ReturnId, StateDigests, StateId, Symbol};
-use gobo_types::{Budget, ByteSet, CompileError, DenseId as _, NO_STEP, Table, dense_id};
+use gobo_types::{Budget, ByteSet, CompileError, DenseId as _, NO_STEP, Table, checked_u32, dense_id};
 
 use super::lengths::Lengths;
-use super::rooted::Rooted;
 use super::row::{RowKey, RowTokens, SliceSet};
 
 const PHASE: &str = "preparing to walk the vocabulary";
@@ -29,6 +28,33 @@ const PHASE: &str = "preparing to walk the vocabulary";
 /// Slices are looked at one by one where those that can be taken hold at least one in so many tokens; elsewhere one walk
 /// of the trie over all tokens is cheaper: entering some thirty tries takes the time of walking some hundred tokens.
 const WORTH_TAKING: usize = 256;
+
+/// A trie whose root block is found by byte: it is the largest, and the states of most constraints read few bytes.
+pub(crate) struct Rooted<'a> {
+    pub(crate) trie: Trie<'a>,
+    /// `[256]`: the number of the root's child on each byte; `u32::MAX` for none.
+    children: Box<[u32; 256]>,
+}
+
+impl<'a> Rooted<'a> {
+    fn new(trie: Trie<'a>) -> Self {
+        let mut children = Box::new([u32::MAX; 256]);
+        let first = checked_u32(trie.root);
+        for (number, node) in (first..).zip(&trie.nodes[trie.root..]) {
+            children[usize::from(node.byte())] = number;
+            if node.is_last() {
+                break;
+            }
+        }
+        Self { trie, children }
+    }
+
+    #[inline]
+    pub(crate) fn child(&self, byte: u8) -> Option<usize> {
+        let number = self.children[usize::from(byte)];
+        (number != u32::MAX).then_some(number as usize)
+    }
+}
 
 /// A slice of the set, beside an automaton.
 pub(crate) struct Part<'a> {
@@ -318,6 +344,11 @@ impl<'a> RuleView<'a> {
     /// Whether nothing can be read at the state, so that its rule has to end there.
     pub(crate) fn is_end(&self, state: StateId) -> bool {
         self.accepts(state) && self.shape(state).is_dead && self.push_transitions(state).is_empty()
+    }
+
+    /// Whether no transition leads from the state.
+    pub(crate) fn reads_nothing(&self, state: StateId) -> bool {
+        self.shape(state).is_dead
     }
 
     /// Whether some byte leads from the state to itself.

@@ -11,9 +11,8 @@ use gobo_automata::{Dfa, StateId};
 use gobo_types::{Budget, ByteSet, CompileError, DenseId as _, NO_STEP};
 
 use super::NODES_PER_CHARGE;
-use super::rooted::Rooted;
 use super::row::RowTokens;
-use super::view::RuleView;
+use super::view::{Rooted, RuleView};
 
 const PHASE: &str = "walking the vocabulary";
 

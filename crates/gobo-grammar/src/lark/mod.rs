@@ -30,7 +30,7 @@ use std::collections::BTreeSet;
 use gobo_types::{Budget, CompileError, CompileLimits, Lexer, LookAhead};
 
 use crate::edges::TokenSets;
-use crate::written::{Read, SchemaReader, Written};
+use crate::written::{Form, Read, SchemaReader, Written};
 
 pub use self::lexed::{Glued, Hidden, LexerFindings};
 pub(crate) use self::names::{Names, names};
@@ -44,6 +44,7 @@ use self::syntax::{Home, Statement};
 /// A refusal naming the construct, its line and its column in characters, both from 1; [`CompileError::OverBudget`].
 pub(crate) fn lark(
     written: &Written<'_>,
+    form: Form,
     schemas: Option<&SchemaReader<'_>>,
     budget: &Budget,
 ) -> Result<Read, CompileError> {
@@ -51,7 +52,7 @@ pub(crate) fn lark(
     let start = rules::start_rule(&modules, written.start)?;
     match written.lexer.unwrap_or(Lexer::Contextual(LookAhead::default())) {
         Lexer::None => rules::lower(&modules, start, budget),
-        lexer => lexed::lower(&modules, start, lexer, written.indentation, budget),
+        lexer => lexed::lower(&modules, start, (lexer, written.indentation), form, budget),
     }
 }
 

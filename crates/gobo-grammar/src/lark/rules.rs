@@ -13,7 +13,7 @@ use super::syntax::{At, Item, TokenBudget, is_terminal};
 use super::terminals::Terminals;
 use crate::bnf::{SHOWN_NAMES, shown};
 use crate::regex::{Node, placed};
-use crate::written::Read;
+use crate::written::{Read, Texts};
 
 const PHASE: &str = "writing out rules";
 
@@ -113,7 +113,8 @@ pub(super) fn lower(
         families,
         tokens: modules.tokens.sets.clone(),
     };
-    Ok(Read { grammar, is_indented: false, narrowed: lowering.narrowed, notes })
+    let texts = Texts::Rules(grammar);
+    Ok(Read { texts, is_indented: false, narrowed: lowering.narrowed, notes })
 }
 
 fn notes(modules: &Modules<'_>, lazy: &BTreeSet<String>) -> Vec<ReportEntry> {

@@ -28,7 +28,7 @@ fn read(grammar: &str) -> Read {
 
 /// The texts of a grammar without recursion.
 fn dfa(read: &Read) -> Dfa {
-    let dfa = Dfa::grammar(&read.grammar, TextStart::Exact, &budget()).unwrap();
+    let dfa = read.texts.dfa(TextStart::Exact, &budget()).unwrap();
     if dfa.has_calls() { dfa.expand_calls(&budget()).unwrap().unwrap() } else { dfa }
 }
 

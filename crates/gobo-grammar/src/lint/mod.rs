@@ -127,7 +127,7 @@ pub fn lint(written: &Written<'_>, length: u32, budget: &Budget) -> Result<Lint,
     let lexer = written.dialect.has_lexemes().then_some(Lexer::None);
     let written = &Written { lexer, ..*written };
     let grammar = match written.read(budget) {
-        Ok(read) => read.grammar,
+        Ok(read) => read.texts.rules().expect("without lexemes texts are rules"),
         Err(CompileError::Refused(refusal)) if of_lexer.is_some() => {
             let names = Inventory::of_names(written, budget)?;
             let (unused, unreachable) = names.unreached.into_iter().partition(|name| name.is_terminal);

@@ -389,7 +389,7 @@ fn the_search_finds_a_shortest_text_exactly_where_counting_finds_one() {
     let (mut seed, mut ambiguous, mut plain) = (7, 0, 0);
     for _ in 0..400 {
         let grammar = random(&mut seed);
-        let read = written(Dialect::Gbnf, &grammar, "root").read(&budget()).unwrap().grammar;
+        let read = written(Dialect::Gbnf, &grammar, "root").read(&budget()).unwrap().texts.rules().unwrap();
         let counted = texts(LONGEST).find(|text| Count::of(&read, text) > 1);
         match lint(&written(Dialect::Gbnf, &grammar, "root"), LONGEST, &budget()).unwrap().ambiguity {
             Ambiguity::Found(two) => {

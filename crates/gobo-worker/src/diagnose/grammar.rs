@@ -70,7 +70,7 @@ pub(super) fn over_budget(
 /// The rule because of which the start rule has no text.
 pub(super) fn without_text(written: &Written<'_>, budget: &Budget) -> Option<Finding> {
     let (text, outline) = (written.grammar, written.outline()?);
-    let grammar = written.read_with(Some(&embedded), budget).ok()?.grammar;
+    let grammar = written.read_with(Some(&embedded), budget).ok()?.texts.rules()?;
     let productive = productive(&grammar, MAX_READ / text.len().max(1))?;
     let mut way: Vec<RuleId> = Vec::new();
     let mut rule = grammar.start;

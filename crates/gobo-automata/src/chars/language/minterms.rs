@@ -9,10 +9,10 @@ use crate::chars::set::CharSet;
 use crate::ids::{CharState, Symbol};
 
 /// Ranges of characters, each with its class.
-pub(super) type ClassRanges = Vec<(u32, u32, Symbol)>;
+pub(crate) type ClassRanges = Vec<(u32, u32, Symbol)>;
 
 /// The class that a minterm belongs to in each part; `None` where a part does not read it.
-pub(super) type Column = Vec<Option<Symbol>>;
+pub(crate) type Column = Vec<Option<Symbol>>;
 
 /// A division of all characters into minterms, numbered from 0: no minterm has characters that one of some sets, or the
 /// automaton of one of some languages, tells apart.
@@ -107,7 +107,7 @@ impl Minterms {
 
 /// The coarsest classes that tell apart what some part tells apart, characters that no part reads among them: the ranges of
 /// each, and for each the class in every part.
-pub(super) fn joint_classes(
+pub(crate) fn joint_classes(
     parts: &[&[(u32, u32, Symbol)]],
     budget: &Budget,
 ) -> Result<(ClassRanges, Vec<Column>), CompileError> {

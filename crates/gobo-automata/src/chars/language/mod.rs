@@ -14,6 +14,7 @@ use gobo_types::{Budget, CompileError, DenseId as _, MatchMode};
 use regex_syntax::hir::Hir;
 
 pub use minterms::Minterms;
+pub(crate) use minterms::{ClassRanges, joint_classes};
 
 use super::alphabet::{Alphabet, CharSets};
 use super::choice::choice;

@@ -3,7 +3,10 @@
 use gobo_types::{Budget, CompileError, DenseId as _, Table};
 
 use super::fold::folded;
+use super::joined::Joined;
 use super::{PHASE, Rules};
+use crate::chars::ClassRanges;
+use crate::chars::alphabet::Alphabet;
 use crate::chars::dfa::CharDfa;
 use crate::equivalence::refine;
 use crate::ids::{CharState, ExitId, RuleId, Symbol};
@@ -54,14 +57,32 @@ impl Rules {
             joined = folded;
             top_rule = RuleId::of(0);
         }
-        let initial: Vec<u32> = CharState::enumerate(&joined.ends)
+        let Alphabet { ranges, classes, .. } = &self.alphabet;
+        joined.network(top_rule, ranges.clone(), *classes, self.is_recursive(top), budget).map(Some)
+    }
+}
+
+impl Joined {
+    /// The network whose whole texts are those of a rule, over `classes` of characters: equal states are merged, and numbered breadth first.
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`].
+    pub(in crate::rtn) fn network(
+        self,
+        start: RuleId,
+        ranges: ClassRanges,
+        classes: usize,
+        is_recursive: bool,
+        budget: &Budget,
+    ) -> Result<Network, CompileError> {
+        let initial: Vec<u32> = CharState::enumerate(&self.ends)
             .map(|(state, end)| match end {
                 _ if state == CharState::DEAD => 0,
                 None => 1,
                 Some(exit) => 2 + exit.number(),
             })
             .collect();
-        let blocks = refine(&joined.all, &initial, None, PHASE, budget)?;
+        let blocks = refine(&self.all, &initial, None, PHASE, budget)?;
         let dead = blocks.block(CharState::DEAD);
         let mut numbers = vec![CharState::DEAD; blocks.blocks()];
         let mut order = vec![CharState::DEAD];
@@ -73,41 +94,34 @@ impl Rules {
             }
             *known
         };
-        let mut chars = CharDfa::new(self.alphabet.ranges.clone(), self.alphabet.classes);
+        let mut chars = CharDfa::new(ranges, classes);
         let mut calls: Vec<Call> = Vec::new();
         let mut exits = Table::filled(ExitId::FIRST, 1);
-        let mut entries = Table::filled(CharState::DEAD, joined.entries.len());
-        chars.symbols.start = visit(joined.entries[top_rule], &mut order);
+        let mut entries = Table::filled(CharState::DEAD, self.entries.len());
+        chars.symbols.start = visit(self.entries[start], &mut order);
         let mut row: Vec<(Symbol, CharState)> = Vec::new();
         while let Some(&state) = order.get(chars.len()) {
             row.clear();
             let first_call = calls.len();
-            for &(symbol, next) in joined.all.row(state) {
-                let Some(call) = symbol.index().checked_sub(self.alphabet.classes) else {
+            for &(symbol, next) in self.all.row(state) {
+                let Some(call) = symbol.index().checked_sub(classes) else {
                     row.push((symbol, visit(next, &mut order)));
                     continue;
                 };
-                let (rule, exit) = joined.calls[call];
-                entries[rule] = visit(joined.entries[rule], &mut order);
+                let (rule, exit) = self.calls[call];
+                entries[rule] = visit(self.entries[rule], &mut order);
                 let (from, to) = (CharState::new(chars.len()), visit(next, &mut order));
-                calls.push(Call { state: from, rule, exit, to, of: joined.of[state.index()] });
+                calls.push(Call { state: from, rule, exit, to, of: self.of[state.index()] });
             }
             calls[first_call..].sort_unstable();
             budget.charge_steps(PHASE, 1 + row.len() as u64)?;
-            let end = joined.ends[state.index()];
+            let end = self.ends[state.index()];
             chars.push(&row, end.is_some());
             exits.push(end.unwrap_or(ExitId::FIRST));
         }
         let calls = CallTable::new(calls, chars.len());
         let chars = chars.with_merged_classes(budget)?;
-        Ok(Some(Network {
-            chars,
-            calls,
-            exits,
-            entries,
-            names: joined.names,
-            lengths: joined.lengths,
-            is_recursive: self.is_recursive(top),
-        }))
+        let Self { names, lengths, .. } = self;
+        Ok(Network { chars, calls, exits, entries, names, lengths, is_recursive })
     }
 }

@@ -7,21 +7,21 @@ use crate::ids::{CharState, ExitId, RuleId};
 use crate::symbols::{SymbolDfa, SymbolNfa};
 
 /// See the [module](self).
-pub(super) struct Joined {
+pub(in crate::rtn) struct Joined {
     /// Of each state an edge for each symbol, ascending; classes first, then [`Self::calls`].
-    pub(super) all: SymbolNfa,
+    pub(in crate::rtn) all: SymbolNfa,
     /// `[states]`: the exit of those in which a rule ends.
-    pub(super) ends: Vec<Option<ExitId>>,
+    pub(in crate::rtn) ends: Vec<Option<ExitId>>,
     /// `[states]`: the rule of the grammar that each is of; the dead state is of none.
-    pub(super) of: Vec<RuleId>,
+    pub(in crate::rtn) of: Vec<RuleId>,
     /// `[symbols of calls]`: the rule that is called, and the exit at which its text ends.
-    pub(super) calls: Vec<(RuleId, ExitId)>,
+    pub(in crate::rtn) calls: Vec<(RuleId, ExitId)>,
     /// `[rules]`: where their texts begin; the dead state for those that are not needed.
-    pub(super) entries: Table<RuleId, CharState>,
+    pub(in crate::rtn) entries: Table<RuleId, CharState>,
     /// `[rules]`, and those of [`Self::of`] if they are others.
-    pub(super) names: Table<RuleId, String>,
+    pub(in crate::rtn) names: Table<RuleId, String>,
     /// `[rules]`.
-    pub(super) lengths: Table<RuleId, Option<LengthRange>>,
+    pub(in crate::rtn) lengths: Table<RuleId, Option<LengthRange>>,
 }
 
 impl Rules {

@@ -15,6 +15,8 @@ mod self_calls;
 use foldhash::{HashMap, HashMapExt};
 use gobo_types::{Budget, CompileError, DenseId as _, LengthRange, Table, TextStart};
 
+pub(super) use self::joined::Joined;
+
 use self::families::Families;
 use super::grammar::{CalledRule, Grammar};
 use crate::chars::Expr;

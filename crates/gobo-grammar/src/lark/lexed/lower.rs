@@ -9,12 +9,16 @@ use super::grammar::{OTHER_LEXERS, Productions, Terminal, TerminalId, production
 use super::indentation::Blocks;
 use super::lexer::{Cut, Lexemes};
 use super::tables::{Tables, tables};
-use super::{emit, merge, variants};
+use super::{emit, frames, merge, variants};
 use crate::bnf::{SHOWN_NAMES, shown};
 use crate::regex::{Preference, Scanner, Stuck};
-use crate::written::Read;
+use crate::written::{Form, Read, Texts};
 
-/// The grammar over characters whose texts begin with the rule `start`, and are split into lexemes by one of the lexers that do so. Its lines are
+/// How many characters after a lexeme may decide where it ends, at most, where texts are read by the states of the parser: what is still undecided
+/// behind a lexeme is known of it, with each stack on which it may end.
+const MOST_LOOK_AHEAD: u8 = 3;
+
+/// The texts that begin with the rule `start`, and are split into lexemes by one of the lexers that do so. Its lines are
 /// indented so, if it has blocks of them.
 ///
 /// # Errors
@@ -22,8 +26,8 @@ use crate::written::Read;
 pub(crate) fn lower(
     modules: &Modules<'_>,
     start: DefinitionId,
-    lexer: Lexer,
-    indentation: Indentation,
+    (lexer, indentation): (Lexer, Indentation),
+    form: Form,
     budget: &Budget,
 ) -> Result<Read, CompileError> {
     let is_longest = lexer == Lexer::Longest;
@@ -36,9 +40,52 @@ pub(crate) fn lower(
     let mut productions = productions(modules, start, budget)?;
     let mut tables = tables(&productions, budget)?;
     settle(modules, &productions, &mut tables, lexer)?;
-    let blocks = Blocks::of(modules, &productions, &tables, indentation, budget)?;
+    let blocks = blocks(modules, &mut productions, &tables, (lexer, indentation), budget)?;
+    let nodes: Vec<_> = productions.terminals.iter().map(|terminal| terminal.text.node.clone()).collect();
+    let scanner = Scanner::of(&nodes, preference(&productions, lexer), budget);
+    let scanner = scanner.map_err(|error| placed(modules, &productions, error, budget))?;
+    let input = Input { productions: &productions, tables: &tables, blocks: blocks.as_ref(), lexer };
+    let skips = if is_longest { modules.initial_skip.unwrap_or(false) } else { true };
+    let by_rules = || match form {
+        Form::States if input.may_have_frames(modules) => Ok(None),
+        Form::States | Form::Smaller => by_rules(modules, input, &scanner, skips, budget),
+    };
+    let checked = blocks.as_ref().map_or(Ok(()), |blocks| blocks.check(modules, &productions, &scanner));
+    let read = checked.and_then(|()| match by_rules()? {
+        Some(read) => Ok(read),
+        None => by_states(input, &scanner, budget),
+    });
+    let (texts, mut narrowed, has_others) = read.map_err(|stuck| match stuck {
+        Stuck::Over(error) => error,
+        Stuck::Behind(pattern) => {
+            let Terminal { name, at, .. } = &productions.terminals[TerminalId::new(pattern)];
+            let reason = format!(
+                "the terminal {} looks at what stands before it, which is not supported under a lexer",
+                shown(name)
+            );
+            modules.refuse(RefusalKind::Unsupported, at.0, at.1, reason)
+        }
+    })?;
+    if blocks.is_some() {
+        narrowed.extend(unlike(indentation, has_others));
+    }
+    narrowed.extend(productions.said.narrowed.iter().cloned());
+    let mut notes = notes(modules, &productions, &tables, is_longest);
+    notes.extend(productions.said.notes.iter().cloned());
+    Ok(Read { texts, is_indented: blocks.is_some(), narrowed, notes })
+}
+
+/// The blocks of a grammar, if it has any.
+fn blocks(
+    modules: &Modules<'_>,
+    productions: &mut Productions,
+    tables: &Tables,
+    (lexer, indentation): (Lexer, Indentation),
+    budget: &Budget,
+) -> Result<Option<Blocks>, CompileError> {
+    let blocks = Blocks::of(modules, productions, tables, indentation, budget)?;
     if let Some(blocks) = &blocks {
-        if is_longest {
+        if lexer == Lexer::Longest {
             let reason = "blocks of indented lines are Lark's, and the lexer longest is llguidance's";
             let error = CompileError::refuse(RefusalKind::Unsupported, "%declare _INDENT _DEDENT", reason);
             return Err(error.advising("Give --lexer contextual or basic (the field lexer)."));
@@ -53,50 +100,80 @@ pub(crate) fn lower(
         let error = CompileError::refuse(RefusalKind::Unsupported, "the whole grammar", reason);
         return Err(error.advising("Leave out how they are indented (the field indentation)."));
     }
-    let nodes: Vec<_> = productions.terminals.iter().map(|terminal| terminal.text.node.clone()).collect();
-    let scanner = Scanner::of(&nodes, preference(&productions, lexer), budget);
-    let scanner = scanner.map_err(|error| placed(modules, &productions, error, budget))?;
-    let mut lexemes = Lexemes::new(
-        &productions.terminals,
-        &productions.ignored,
-        &scanner,
-        lexer.look_ahead().unwrap_or_default().characters(),
-        budget,
-    )?;
-    lexemes.lines.terminals = blocks.as_ref().map(Blocks::terminals);
-    let checked = blocks.as_ref().map_or(Ok(()), |blocks| blocks.check(modules, &productions, &scanner));
-    let blocks = blocks.as_ref();
-    let skips = if is_longest { modules.initial_skip.unwrap_or(false) } else { true };
-    let variants = checked.and_then(|()| {
-        variants::variants(&productions, (&tables, blocks), &mut lexemes, (lexer, skips), budget)
-    });
-    let variants = variants.map_err(|stuck| match stuck {
-        Stuck::Over(error) => error,
-        Stuck::Behind(pattern) => {
-            let Terminal { name, at, .. } = &productions.terminals[TerminalId::new(pattern)];
-            let reason = format!(
-                "the terminal {} looks at what stands before it, which is not supported under a lexer",
-                shown(name)
-            );
-            modules.refuse(RefusalKind::Unsupported, at.0, at.1, reason)
-        }
-    })?;
+    Ok(blocks)
+}
+
+/// A grammar with its parser.
+#[derive(Clone, Copy)]
+struct Input<'a> {
+    productions: &'a Productions,
+    tables: &'a Tables,
+    blocks: Option<&'a Blocks>,
+    lexer: Lexer,
+}
+
+impl Input<'_> {
+    /// Whether its texts can be read by the states of the parser: all its terminals are Lark's.
+    fn may_have_frames(self, modules: &Modules<'_>) -> bool {
+        let is_plain = |terminal: &Terminal| terminal.text.nested.is_none() && terminal.text.budget.is_none();
+        self.lexer != Lexer::Longest
+            && self.blocks.is_none()
+            && modules.tokens.sets.is_empty()
+            && self.productions.terminals.iter().all(is_plain)
+    }
+}
+
+/// Texts, what is left out of them, and whether newlines were met that end in other characters.
+type Texted = (Texts, Vec<ReportEntry>, bool);
+
+/// Texts by rules; `None` if they are too many, and the states of the parser can read them.
+fn by_rules(
+    modules: &Modules<'_>,
+    input: Input<'_>,
+    scanner: &Scanner<'_>,
+    skips: bool,
+    budget: &Budget,
+) -> Result<Option<Texted>, Stuck> {
+    let Input { productions, tables, blocks, lexer } = input;
+    let look_ahead = lexer.look_ahead().unwrap_or_default().characters();
+    let mut lexemes =
+        Lexemes::new(&productions.terminals, &productions.ignored, scanner, look_ahead, budget)?;
+    lexemes.lines.terminals = blocks.map(Blocks::terminals);
+    let is_bounded = input.may_have_frames(modules);
+    let options = (lexer, skips, is_bounded);
+    let Some(variants) = variants::variants(productions, (tables, blocks), &mut lexemes, options, budget)?
+    else {
+        return Ok(None);
+    };
     let classes = merge::classes(&variants, budget)?;
-    let mut grammar = emit::emit(&productions, &lexemes, &variants, &classes, budget)?;
+    let mut grammar = emit::emit(productions, &lexemes, &variants, &classes, budget)?;
     grammar.tokens.clone_from(&modules.tokens.sets);
-    let cuts = variants.cuts.iter().map(|&cut| narrowed(&productions, &lexemes.guards.cuts[cut]));
+    let cuts = variants.cuts.iter().map(|&cut| narrowed(productions, &lexemes.guards.cuts[cut]));
     let mut narrowed: Vec<ReportEntry> = cuts.collect();
     if lexemes.undecided_before_nested {
         let why = "values of a schema right after a rule with stop, whose text has several characters, are left out";
         narrowed.push(ReportEntry::whole("lexer", why));
     }
-    if blocks.is_some() {
-        narrowed.extend(unlike(indentation, lexemes.lines.has_others));
+    Ok(Some((Texts::Rules(grammar), narrowed, lexemes.lines.has_others)))
+}
+
+/// Texts by the states of the parser.
+fn by_states(input: Input<'_>, scanner: &Scanner<'_>, budget: &Budget) -> Result<Texted, Stuck> {
+    let Input { productions, tables, lexer, .. } = input;
+    let asked = lexer.look_ahead().unwrap_or_default().characters();
+    let look_ahead = asked.min(MOST_LOOK_AHEAD);
+    let mut lexemes =
+        Lexemes::new(&productions.terminals, &productions.ignored, scanner, look_ahead, budget)?;
+    let frames = frames::frames(productions, tables, &mut lexemes, lexer, budget)?;
+    let cuts = frames.cuts.iter().map(|&cut| narrowed(productions, &lexemes.guards.cuts[cut]));
+    let mut narrowed: Vec<ReportEntry> = cuts.collect();
+    if look_ahead < asked && !narrowed.is_empty() {
+        let why = format!(
+            "{look_ahead} characters at most decide where a lexeme ends, not {asked}: the grammar is read by the states of its parser"
+        );
+        narrowed.push(ReportEntry::whole("lexer_look_ahead", why));
     }
-    narrowed.extend(productions.said.narrowed.iter().cloned());
-    let mut notes = notes(modules, &productions, &tables, is_longest);
-    notes.extend(productions.said.notes.iter().cloned());
-    Ok(Read { grammar, is_indented: blocks.is_some(), narrowed, notes })
+    Ok((Texts::States(frames.push_down), narrowed, false))
 }
 
 /// Lets a lexer have its way with conflicts: under Lark's they are settled, and terminals with the empty text are refused; under `longest` all

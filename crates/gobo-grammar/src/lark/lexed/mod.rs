@@ -16,6 +16,7 @@
 mod bits;
 mod emit;
 mod findings;
+mod frames;
 mod grammar;
 mod indentation;
 mod lexer;

@@ -1,6 +1,5 @@
 //! Tests: what Lark takes. Grammars whose rules call themselves are in `tests/it/lexers`.
 
-use gobo_automata::Dfa;
 use gobo_types::{Budget, CompileLimits, Dialect, Indentation, Lexer, NamedClasses, TextStart};
 
 use crate::written::{Read, Written};
@@ -32,7 +31,7 @@ fn texts_are_those_of_lark() {
         let Case { grammar, lexer, chars, most, texts } = serde_json::from_str(line).unwrap();
         let read = read(&grammar, lexer);
         let budget = Budget::new(CompileLimits::default());
-        let dfa = Dfa::grammar(&read.grammar, TextStart::Exact, &budget).unwrap();
+        let dfa = read.texts.dfa(TextStart::Exact, &budget).unwrap();
         let Some(dfa) = (if dfa.has_calls() { dfa.expand_calls(&budget).unwrap() } else { Some(dfa) }) else {
             continue;
         };
@@ -55,7 +54,7 @@ fn texts_are_those_of_lark() {
 #[test]
 fn a_stop_follows() {
     let read = read("start: t \"<e>\"\nt[stop=\"<e>\"]: /[a-z<>]*/", Lexer::Longest);
-    let dfa = Dfa::grammar(&read.grammar, TextStart::Exact, &Budget::new(CompileLimits::default())).unwrap();
+    let dfa = read.texts.dfa(TextStart::Exact, &Budget::new(CompileLimits::default())).unwrap();
     for (text, is_text) in
         [("<e>", true), ("f<e>", true), ("f<<e>", true), ("f<e><e>", false), ("f", false), ("f<e", false)]
     {

@@ -30,6 +30,10 @@ use crate::regex::Stuck;
 
 const PHASE: &str = "reading rules at places";
 
+/// The most exits of variants that become rules, where that is bounded. A rule is written for each of them, and the largest grammars that are
+/// served well have a quarter as many (SQL: 129); those that rules do not serve have ten times as many (Lark's own: 4,511).
+const MOST_EXITS: usize = 512;
+
 /// Bytes of a node and of an edge.
 const NODE_BYTES: u64 = 112;
 
@@ -131,11 +135,13 @@ pub(super) struct Explorer<'a, 'b> {
     /// Variants that lead to a node, which does not know it so far.
     leading: Vec<(NodeId, VariantId)>,
     cuts: BTreeSet<CutId>,
+    /// The exits of all variants.
+    exits: usize,
     budget: &'a Budget,
 }
 
 /// The variants of a grammar. Active are the terminals of an action, unless the lexer is Lark's basic one: then all. `skips` says whether
-/// ignored text may stand first.
+/// ignored text may stand first. `None` if they are to be bounded and have more than [`MOST_EXITS`].
 ///
 /// # Errors
 /// See [`Stuck`].
@@ -143,9 +149,9 @@ pub(super) fn variants(
     productions: &Productions,
     (tables, blocks): (&Tables, Option<&Blocks>),
     lexemes: &mut Lexemes<'_>,
-    (lexer, skips): (Lexer, bool),
+    (lexer, skips, is_bounded): (Lexer, bool, bool),
     budget: &Budget,
-) -> Result<Variants, Stuck> {
+) -> Result<Option<Variants>, Stuck> {
     let mut all = Bits::new(productions.terminals.len() + 1);
     productions.used.iter().for_each(|terminal| all.insert(terminal.index()));
     let mut active = Table::new();
@@ -175,6 +181,7 @@ pub(super) fn variants(
         open: Vec::new(),
         leading: Vec::new(),
         cuts: BTreeSet::new(),
+        exits: 0,
         budget,
     };
     let mut starts = Vec::new();
@@ -197,6 +204,9 @@ pub(super) fn variants(
         } else {
             break;
         }
+        if is_bounded && explorer.exits > MOST_EXITS {
+            return Ok(None);
+        }
     }
     let mut endings = HashMap::new();
     for &(_, variant) in &starts {
@@ -207,7 +217,7 @@ pub(super) fn variants(
     }
     let mut cuts = explorer.cuts;
     cuts.extend(&explorer.lexemes.cut_in_tails);
-    Ok(Variants { all: explorer.variants, nodes: explorer.nodes, starts, endings, cuts })
+    Ok(Some(Variants { all: explorer.variants, nodes: explorer.nodes, starts, endings, cuts }))
 }
 
 impl Explorer<'_, '_> {
@@ -473,6 +483,7 @@ impl Explorer<'_, '_> {
             return Ok(());
         }
         exits.push(place);
+        self.exits += 1;
         for caller in callers.clone() {
             self.go_on(caller, variant, place)?;
         }

@@ -11,9 +11,9 @@ use foldhash::{HashMap, HashSet};
 use gobo_automata::{ExitId, RowClass};
 use gobo_types::{Budget, CompileError};
 
-use crate::return_classes::ReturnClassId;
+use crate::pairs::return_classes::ReturnClassId;
+use crate::pairs::suffix_sets::{SuffixSetId, SuffixSets};
 use crate::rows::{PHASE, PendingSuffixes};
-use crate::suffix_sets::{SuffixSetId, SuffixSets};
 
 /// A return state as a set sees it: the row class after each of its exits.
 pub(crate) type Seen = Vec<(ExitId, RowClass)>;

@@ -10,8 +10,8 @@
 use foldhash::HashMap;
 use gobo_types::{Budget, CompileError, DenseId as _};
 
+use crate::pairs::suffix_sets::{SuffixSetId, SuffixSets};
 use crate::rows::{PHASE, PendingSuffixes, Suffix};
-use crate::suffix_sets::{SuffixSetId, SuffixSets};
 
 /// Suffixes that are looked at in the time of one step elsewhere.
 const SUFFIXES_PER_STEP: u64 = 8;

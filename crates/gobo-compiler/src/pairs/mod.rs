@@ -12,19 +12,30 @@
 //! [`crate::rows`] computes the row of a state, which sees nothing of what may follow its rule. This module is the work list: it decides
 //! which states have a row of their own, and follows suffix sets to all return states that may lie below.
 
+mod compose;
+mod exits;
+pub(crate) mod return_classes;
+mod same_rows;
+mod suffix_cells;
+pub(crate) mod suffix_sets;
+
+use std::hash::BuildHasher as _;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use foldhash::fast::RandomState;
 use foldhash::{HashMap, HashMapExt};
 use gobo_artifact::layout::Trie;
 use gobo_automata::{Calls, ExitId, KEquivalence, Return, StateId};
 use gobo_types::{Budget, ByteSet, CompileError, DenseId as _};
 
-use crate::exits::{Done, Seen, SetExits};
-use crate::return_classes::{Asked, ReturnClassId, ReturnClasses, Under, Unders};
-use crate::rows::{PHASE, PendingSuffixes, RowComputer, RowTokens, RuleView, SharedRows, StateRow};
-use crate::suffix_cells::SuffixCells;
-use crate::suffix_sets::{SuffixSetId, SuffixSets};
+use crate::pairs::compose::Composer;
+use crate::pairs::exits::{Done, Seen, SetExits};
+use crate::pairs::return_classes::{Asked, ReturnClassId, ReturnClasses, Under, Unders};
+use crate::pairs::same_rows::SameRows;
+use crate::pairs::suffix_cells::SuffixCells;
+use crate::pairs::suffix_sets::{SuffixSetId, SuffixSets};
+use crate::rows::{Levels, PHASE, PendingSuffixes, RowComputer, RowTokens, RuleView, SharedRows, StateRow};
 
 /// What is computed of an automaton with calls.
 #[derive(Debug, Default)]
@@ -64,12 +75,19 @@ pub(crate) fn rows(
     shared: Option<&SharedRows<'_>>,
     budget: &Budget,
 ) -> Result<PushDownRows, CompileError> {
+    let levels = calls.has_exits() && !calls.counts();
+    let levels = levels.then(|| Levels::of(calls, view.len(), budget)).transpose()?;
+    // What is found on one level names calls by number.
+    let shared = shared.filter(|_| levels.is_none());
     let mut table = RowTable {
-        computer: RowComputer::new(view, equivalences, shared, budget),
+        computer: RowComputer::new(view, equivalences, shared, levels.as_ref(), budget),
+        composer: levels.as_ref().map(|levels| Composer::new(view, &calls.returns, levels, budget)),
         trie: view.all().trie,
-        representatives: RowRepresentatives::new(equivalences, states),
+        representatives: SameRows::new(equivalences, states),
         of_state: HashMap::new(),
         tokens: Vec::new(),
+        hashes: RandomState::default(),
+        places: HashMap::new(),
         pending: Vec::new(),
         sets: SuffixSets::new(),
         cells: None,
@@ -159,11 +177,16 @@ struct Followed {
 /// Rows so far, and the suffix sets.
 struct RowTable<'a> {
     computer: RowComputer<'a>,
+    /// Where rules have several exits, and nothing is counted.
+    composer: Option<Composer<'a>>,
     trie: Trie<'a>,
-    representatives: RowRepresentatives<'a>,
+    representatives: SameRows<'a>,
     /// The places of the row and of the pending suffixes of each state that was asked for.
     of_state: HashMap<StateId, (usize, usize)>,
     tokens: Vec<RowTokens>,
+    hashes: RandomState,
+    /// By the hash of a row, the places of those that have it.
+    places: HashMap<u64, Vec<usize>>,
     pending: Vec<PendingSuffixes>,
     sets: SuffixSets,
     /// What a frame leaves, as disjoint sets, once sets are split.
@@ -203,6 +226,7 @@ impl RowTable<'_> {
         let Mark { tokens, pending } = mark;
         self.of_state.retain(|_, known| known.0 < tokens && known.1 < pending);
         self.tokens.truncate(tokens);
+        self.places.values_mut().for_each(|places| places.retain(|place| *place < tokens));
         self.pending.truncate(pending);
         self.sets = SuffixSets::new();
         self.cells = Some(SuffixCells::default());
@@ -302,7 +326,6 @@ impl RowTable<'_> {
     /// The pairs of all sets. Of several pairs of a set and a class the first has the row.
     fn pairs(&mut self, followed: &Followed) -> Result<Vec<Vec<Pair>>, CompileError> {
         let mut pairs = vec![Vec::new(); self.sets.len()];
-        let mut nothing = None;
         for (suffixes, effects) in SuffixSetId::enumerate(&followed.effects) {
             for effect in effects {
                 let mut left = match &self.cells {
@@ -317,11 +340,7 @@ impl RowTable<'_> {
                     left.push(SuffixSetId::EMPTY);
                 }
                 for (number, suffixes_left) in left.into_iter().enumerate() {
-                    let row = match (number, nothing) {
-                        (0, _) => effect.row,
-                        (_, Some(place)) => place,
-                        _ => *nothing.insert(self.push(RowTokens::default())?),
-                    };
+                    let row = if number == 0 { effect.row } else { self.push(RowTokens::default())? };
                     pairs[suffixes.index()].push(Pair { class: effect.class, row, suffixes: suffixes_left });
                 }
             }
@@ -336,7 +355,10 @@ impl RowTable<'_> {
         if let Some(&known) = self.of_state.get(&state) {
             return Ok(known);
         }
-        let StateRow { tokens, pending } = self.computer.row(state)?;
+        let StateRow { tokens, pending } = match &mut self.composer {
+            Some(composer) => composer.row(state, &mut self.computer)?,
+            None => self.computer.row(state)?,
+        };
         let of_pending = size_of_val(pending.blocks.as_slice()) as u64;
         self.budget.charge_bytes(PHASE, 32 + of_pending)?;
         self.pending.push(pending);
@@ -370,7 +392,9 @@ impl RowTable<'_> {
             Some(done) => done,
             None => {
                 let done = self.computed(&set, at)?;
-                if let Some((exits, seen)) = self.exits.as_mut().zip(seen) {
+                // The composer knows all that it has read.
+                if let Some((exits, seen)) = self.exits.as_mut().zip(seen).filter(|_| self.composer.is_none())
+                {
                     exits.keep(suffixes, seen, &done, self.budget)?;
                 }
                 done
@@ -404,7 +428,10 @@ impl RowTable<'_> {
             }
         }
         if !set.blocks.is_empty() {
-            self.computer.read(&set.blocks, at, &mut row)?;
+            match &mut self.composer {
+                Some(composer) => composer.read_below(&set.blocks, at, &mut self.computer, &mut row)?,
+                None => self.computer.read(&set.blocks, at, &mut row)?,
+            }
         }
         let left = Rc::new(row.pending);
         let row = match place {
@@ -429,54 +456,16 @@ impl RowTable<'_> {
                 .any(|of| follow(of.exit).is_some_and(|follow| goes_on(&self.trie, of.block, follow)))
     }
 
+    /// The place of a row: one for all that have the same tokens.
     fn push(&mut self, tokens: RowTokens) -> Result<usize, CompileError> {
-        self.budget.charge_bytes(PHASE, tokens.ranges.len() as u64 * 8)?;
+        let places = self.places.entry(self.hashes.hash_one(&tokens)).or_default();
+        if let Some(&known) = places.iter().find(|&&place| self.tokens[place] == tokens) {
+            return Ok(known);
+        }
+        places.push(self.tokens.len());
+        self.budget.charge_bytes(PHASE, 32 + tokens.ranges.len() as u64 * 8)?;
         self.tokens.push(tokens);
         Ok(self.tokens.len() - 1)
-    }
-}
-
-/// States whose row is that of another one: of a state that no short text tells apart from it, where no longer token is alive
-/// beyond such a text.
-struct RowRepresentatives<'a> {
-    equivalences: &'a [KEquivalence],
-    /// `[equivalences]`: the states that stand for several of those that were asked for.
-    shared: Vec<foldhash::HashSet<StateId>>,
-    /// [`RowComputer::is_bounded`], by level and state.
-    bounded: HashMap<(usize, StateId), bool>,
-}
-
-impl<'a> RowRepresentatives<'a> {
-    fn new(equivalences: &'a [KEquivalence], states: &[Asked]) -> Self {
-        let shared = |equivalence: &KEquivalence| {
-            let mut firsts: Vec<StateId> =
-                states.iter().map(|asked| equivalence.representative[asked.state.index()]).collect();
-            firsts.sort_unstable();
-            firsts.chunk_by(|a, b| a == b).filter(|class| class.len() > 1).map(|class| class[0]).collect()
-        };
-        Self { equivalences, shared: equivalences.iter().map(shared).collect(), bounded: HashMap::new() }
-    }
-
-    /// The state whose row a state shares.
-    fn find(&mut self, state: StateId, computer: &mut RowComputer<'_>) -> Result<StateId, CompileError> {
-        for (level, KEquivalence { chars, representative }) in self.equivalences.iter().enumerate() {
-            let first = representative[state.index()];
-            if !self.shared[level].contains(&first) {
-                continue;
-            }
-            let is_bounded = match self.bounded.get(&(level, first)) {
-                Some(&known) => known,
-                None => {
-                    let found = computer.is_bounded(first, *chars)?;
-                    self.bounded.insert((level, first), found);
-                    found
-                }
-            };
-            if is_bounded {
-                return Ok(first);
-            }
-        }
-        Ok(state)
     }
 }
 
