@@ -7,7 +7,9 @@ use gobo_artifact::{Index, Matcher, Vocabulary};
 use gobo_automata::Lowered;
 use gobo_compiler::CompileOptions;
 use gobo_grammar::{Read, Texts, Written};
-use gobo_types::{Binding, Budget, CompileError, CompileLimits, Constraint, Lexer, LookAhead, TextStart};
+use gobo_types::{
+    Binding, Budget, CompileError, CompileLimits, Constraint, Lexer, LookAhead, Report, TextStart,
+};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -46,7 +48,7 @@ impl Form {
         if dfa.is_empty() {
             return None;
         }
-        let lowered = Lowered { dfa, report: gobo_types::Report::default(), tokens: None };
+        let lowered = Lowered { dfa, report: Report::default(), tokens: None };
         let options = CompileOptions::default();
         // The constraint is a name alone: what is compiled is the automaton.
         let compiled = gobo_compiler::compile(vocabulary, &self.constraint, &lowered, &options, &budget);
@@ -168,6 +170,24 @@ fn conflicts_are_decided_alike() {
     );
     // Nothing decides between these, and all readings stay.
     check("start: x \"c\" | y \"d\" | x y\nx: \"a\" | \"b\" \ny: \"a\" | \"c\"", "abcd", 4, &[]);
+}
+
+/// A token may begin as many rules as it has bytes, and the compiler does not run out of stack.
+#[test]
+fn a_token_begins_many_rules() {
+    let [_, form] = forms("start: \"(\" start \")\" | \"a\"", lexers()[1], TextStart::Exact).unwrap();
+    for depth in [256, 257, 4_096] {
+        let (opened, closed) = ("(".repeat(depth), format!("a{}", ")".repeat(depth - 1)));
+        let tokens = tokens(&[&opened, &closed]);
+        let (vocabulary, binding) = (vocabulary_of(&tokens), Binding::new(vec![], tokens.len()));
+        let mut matcher = form.matcher(&vocabulary, &binding).unwrap();
+        matcher.advance(256).unwrap();
+        assert!(matcher.allows(257) && !matcher.is_complete());
+        matcher.advance(257).unwrap();
+        assert!(!matcher.is_complete() && !matcher.allows(256));
+        matcher.advance(u32::from(b')')).unwrap();
+        assert!(matcher.is_complete());
+    }
 }
 
 /// Empty rules, rules of one symbol, left and right recursion, and a start that may be empty.

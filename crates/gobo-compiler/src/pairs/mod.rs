@@ -75,7 +75,7 @@ pub(crate) fn rows(
     shared: Option<&SharedRows<'_>>,
     budget: &Budget,
 ) -> Result<PushDownRows, CompileError> {
-    let levels = calls.has_exits() && !calls.counts();
+    let levels = calls.has_exits() && !calls.counts() && view.longest_token() <= MAX_NESTED;
     let levels = levels.then(|| Levels::of(calls, view.len(), budget)).transpose()?;
     // What is found on one level names calls by number.
     let shared = shared.filter(|_| levels.is_none());
@@ -156,6 +156,9 @@ fn places(is_kept: &[bool]) -> Vec<usize> {
     };
     is_kept.iter().scan(0, count).collect()
 }
+
+/// The longest token, in bytes, with which rows are composed: calls of the composer stand in each other for as many rules as a token begins.
+const MAX_NESTED: u32 = 256;
 
 /// Most suffixes in all sets before sets are split, for each token of the vocabulary. Grammars of programming languages have
 /// fewer; where a rule calls itself twice in a row, a few frames have them.

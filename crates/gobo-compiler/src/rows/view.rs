@@ -255,6 +255,11 @@ impl<'a> RuleView<'a> {
         &self.all
     }
 
+    /// Bytes of the longest token.
+    pub(crate) fn longest_token(&self) -> u32 {
+        self.vocabulary.root().longest_token_bytes
+    }
+
     /// Words of a row.
     pub(crate) fn row_words(&self) -> usize {
         self.vocabulary.row_words()
