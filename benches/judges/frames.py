@@ -1,4 +1,4 @@
-"""Counts what masks would be made of if frames were states of Lark's LALR(1) parser: a model for decision 32, which the compiler does not follow.
+"""Counts what masks would be made of if frames were states of Lark's LALR(1) parser: the model of decision 32, from which decision 48 came.
 
     python frames.py --grammar go.lark --start start --vocabulary o200k_base.tiktoken
 
