@@ -20,6 +20,9 @@ use crate::rows::{Levels, PHASE, PendingSuffixes, RowComputer, RuleView, StateRo
 /// Blocks of the trie with the ends of their ids; `None` is whole tokens.
 type Blocks = Option<Rc<[(u32, u32)]>>;
 
+/// Ranges and suffixes that are united in the time of one step elsewhere.
+const UNITED_PER_STEP: u64 = 8;
+
 /// See the [module](self).
 pub(crate) struct Composer<'a> {
     view: &'a RuleView<'a>,
@@ -71,8 +74,7 @@ impl<'a> Composer<'a> {
             let read = self.read(state, false, Some(blocks), computer)?;
             add(row, &read);
         }
-        self.settle(row);
-        Ok(())
+        self.settle(row)
     }
 
     /// What is read of blocks from a state. `is_entry`: it is the first state of a rule that was called there, so that something is read before
@@ -125,7 +127,7 @@ impl<'a> Composer<'a> {
             let blocks: Rc<[(u32, u32)]> = of_exit.iter().map(|of| (of.block, of.end)).collect();
             self.call(pushes, &Some(blocks), &mut row, computer)?;
         }
-        self.settle(&mut row);
+        self.settle(&mut row)?;
         let held = row.tokens.ranges.len() * 8 + row.pending.blocks.len() * 16;
         self.budget.charge_bytes(PHASE, 96 + held as u64)?;
         let row = Rc::new(row);
@@ -159,9 +161,12 @@ impl<'a> Composer<'a> {
         Ok(())
     }
 
-    fn settle(&self, row: &mut StateRow) {
+    fn settle(&self, row: &mut StateRow) -> Result<(), CompileError> {
+        let united = row.tokens.ranges.len() + row.pending.blocks.len();
+        self.budget.charge_steps(PHASE, 1 + united as u64 / UNITED_PER_STEP)?;
         row.tokens.settle();
         row.pending.settle(&row.tokens, &self.trie);
+        Ok(())
     }
 }
 

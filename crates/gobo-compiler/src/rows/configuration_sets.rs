@@ -74,6 +74,7 @@ pub(crate) struct ConfigurationSets<'a> {
     known_unions: HashMap<(StacksId, StacksId), StacksId>,
     /// Sets of exits, ascending.
     exits: Table<ExitSetId, Box<[ExitId]>>,
+    known_exits: HashMap<Box<[ExitId]>, ExitSetId>,
     /// The states of each set with their stacks, ascending by state.
     pub(crate) sets: Table<ConfigurationSetId, Box<[(StateId, StacksId)]>>,
     known: HashMap<Box<[(StateId, StacksId)]>, ConfigurationSetId>,
@@ -102,6 +103,10 @@ impl<'a> ConfigurationSets<'a> {
             known_stacks: HashMap::from_iter([(bottom, BOTTOM)]),
             known_unions: HashMap::new(),
             exits: vec![Box::default(), Box::new([ExitId::FIRST]) as Box<[ExitId]>].into(),
+            known_exits: HashMap::from_iter([
+                (Box::default(), NO_EXITS),
+                (Box::new([ExitId::FIRST]) as Box<[ExitId]>, FIRST_EXIT),
+            ]),
             sets: Table::new(),
             known: HashMap::new(),
             known_alone: Table::filled(UNKNOWN, view.len()),
@@ -213,8 +218,14 @@ impl<'a> ConfigurationSets<'a> {
     fn exit_set(&mut self, mut others: Vec<ExitId>) -> ExitSetId {
         others.sort_unstable();
         others.dedup();
-        let known = self.exits.enumerate().find(|(_, known)| ***known == *others).map(|known| known.0);
-        known.unwrap_or_else(|| self.exits.push(others.into()))
+        if let Some(&known) = self.known_exits.get(&*others) {
+            return known;
+        }
+        self.count(1 + others.len());
+        let others: Box<[ExitId]> = others.into();
+        let fresh = self.exits.push(others.clone());
+        self.known_exits.insert(others, fresh);
+        fresh
     }
 
     /// Visits each of some states with its stacks, and each that can be popped to without reading, once.

@@ -5,7 +5,7 @@
 //! suffixes for both, and knows no stack.
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_automata::{Calls, ExitId, PushTransition, StateId};
+use gobo_automata::{Calls, ExitId, PushTransition, ReturnId, StateId};
 use gobo_types::{Budget, CompileError, DenseId as _};
 
 use super::PHASE;
@@ -31,15 +31,20 @@ impl Levels {
         let exits = StateId::range(0..states).map(|state| calls.exit(state).index() + 1).max().unwrap_or(1);
         let of_rows = calls.returns.iter().flat_map(|of| &of.row).map(|way| way.0.index() + 1).max();
         let first = exits.max(of_rows.unwrap_or(0));
-        let mut known: HashMap<Vec<(StateId, &[gobo_automata::ReturnId])>, ExitId> = HashMap::new();
+        let mut known: HashMap<Vec<(StateId, &[ReturnId])>, ExitId> = HashMap::new();
         let mut levels = Self { of_state: vec![None; states], first, states: Vec::new() };
+        budget.charge_bytes(PHASE, states as u64 * 8)?;
         for state in StateId::range(0..states) {
             let pushes = calls.push_transitions(state);
             if pushes.is_empty() {
                 continue;
             }
-            budget.charge_steps(PHASE, pushes.len() as u64)?;
+            let pushed: usize = pushes.iter().map(|push| calls.pushed(push).len()).sum();
+            budget.charge_steps(PHASE, (pushes.len() + pushed) as u64)?;
             let key: Vec<_> = pushes.iter().map(|push| (push.entry, calls.pushed(push))).collect();
+            if !known.contains_key(&key) {
+                budget.charge_bytes(PHASE, 48 + pushes.len() as u64 * 24)?;
+            }
             let exit = *known.entry(key).or_insert_with(|| {
                 levels.states.push(state);
                 ExitId::new(first + levels.states.len() - 1)

@@ -135,6 +135,7 @@ impl Subset {
             parts: HashMap::new(),
             budget,
         };
+        budget.charge_steps(PHASE, (self.dfa.len() * split.exits.words) as u64)?;
         let mut kinds: Vec<&[u64]> =
             CharState::range(1..self.dfa.len()).map(|state| split.exits.of(state)).collect();
         kinds.sort_unstable();
@@ -239,6 +240,7 @@ impl Split<'_> {
         let (frame, entry) = self.of.rules[rule];
         let row = self.row(frame, below)?;
         let mut above = vec![0; self.exits.words];
+        self.budget.charge_steps(PHASE, (self.rows[row].len() + self.exits.words) as u64)?;
         for &(exit, _) in &self.rows[row] {
             if has(self.exits.of(entry), exit) {
                 above[exit.index() / 64] |= 1 << (exit.index() % 64);

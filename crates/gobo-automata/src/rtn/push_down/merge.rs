@@ -98,6 +98,8 @@ impl Live {
         of_exit: &Table<ExitId, u32>,
         budget: &Budget,
     ) -> Result<Partition<CharState>, CompileError> {
+        let pushes: usize = self.pushes.iter().map(Vec::len).sum();
+        budget.charge_steps(PHASE, (self.ends.len() + pushes) as u64)?;
         let keys = CharState::enumerate(&self.ends).map(|(state, end)| {
             let pushes = sorted(self.pushes[state.index()].iter().map(|&rule| of_rule[rule]));
             (state == CharState::DEAD, end.map(|end| of_exit[end]), pushes)

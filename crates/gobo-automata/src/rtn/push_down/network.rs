@@ -20,7 +20,7 @@ impl PushDown {
     pub(crate) fn network(&self, text_start: TextStart, budget: &Budget) -> Result<Network, CompileError> {
         let mut subset = Subset::of(self, budget)?;
         if text_start == TextStart::StripOneSpace {
-            subset.before_strip_of_one_space();
+            subset.before_strip_of_one_space(budget)?;
         }
         let live = subset.live(budget)?.merged(budget)?;
         let Subset { ranges, classes, .. } = subset;

@@ -110,20 +110,24 @@ impl Subset {
 impl Subset {
     /// That of all texts that are texts once one leading space is dropped, if there is one: a new start that reads a space and is where the
     /// old one was, and reads everything else as the old one did.
-    pub(super) fn before_strip_of_one_space(&mut self) {
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`].
+    pub(super) fn before_strip_of_one_space(&mut self, budget: &Budget) -> Result<(), CompileError> {
         let at = self.ranges.partition_point(|range| range.1 < SPACE);
-        let Some(&(_, _, space)) = self.ranges.get(at) else { return };
+        let Some(&(_, _, space)) = self.ranges.get(at) else { return Ok(()) };
         let old = self.dfa.start;
         if old == CharState::DEAD {
-            return;
+            return Ok(());
         }
-        let start = self.without(space, old, &mut HashMap::new());
+        let start = self.without(space, old, budget)?;
         let mut row = self.dfa.row(start).to_vec();
         row.insert(row.partition_point(|edge| edge.0 < space), (space, old));
         let (end, pushes) = (self.ends[start.index()], self.pushes[start.index()].clone());
         self.dfa.start = self.dfa.push(&row, end.is_some());
         self.ends.push(end);
         self.pushes.push(pushes);
+        Ok(())
     }
 
     /// A state whose texts are those of another one that do not begin with a class of characters.
@@ -131,25 +135,32 @@ impl Subset {
         &mut self,
         class: Symbol,
         state: CharState,
-        known: &mut HashMap<CharState, CharState>,
-    ) -> CharState {
-        if let Some(&known) = known.get(&state) {
-            return known;
+        budget: &Budget,
+    ) -> Result<CharState, CompileError> {
+        let first = self.dfa.len();
+        // The states that are copied, in the order of their copies.
+        let mut order = vec![state];
+        let mut known = HashMap::from_iter([(state, CharState::new(first))]);
+        while let Some(&state) = order.get(self.dfa.len() - first) {
+            let mut row = self.dfa.row(state).to_vec();
+            row.retain(|edge| edge.0 != class);
+            let mut pushes = Vec::new();
+            for rule in self.pushes[state.index()].clone() {
+                let (frame, entry) = self.rules[rule];
+                let entry = *known.entry(entry).or_insert_with(|| {
+                    order.push(entry);
+                    CharState::new(first + order.len() - 1)
+                });
+                pushes.push(self.rules.push((frame, entry)));
+            }
+            budget.charge_steps(PHASE, 1 + (row.len() + pushes.len()) as u64)?;
+            budget.charge_bytes(PHASE, 48 + row.len() as u64 * 8 + pushes.len() as u64 * 12)?;
+            let end = self.ends[state.index()];
+            self.dfa.push(&row, end.is_some());
+            self.ends.push(end);
+            self.pushes.push(pushes);
         }
-        let mut row = self.dfa.row(state).to_vec();
-        row.retain(|edge| edge.0 != class);
-        let end = self.ends[state.index()];
-        let fresh = self.dfa.push(&row, end.is_some());
-        known.insert(state, fresh);
-        self.ends.push(end);
-        self.pushes.push(Vec::new());
-        for rule in self.pushes[state.index()].clone() {
-            let (frame, entry) = self.rules[rule];
-            let entry = self.without(class, entry, known);
-            let rule = self.rules.push((frame, entry));
-            self.pushes[fresh.index()].push(rule);
-        }
-        fresh
+        Ok(CharState::new(first))
     }
 }
 

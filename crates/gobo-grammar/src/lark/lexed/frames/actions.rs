@@ -120,7 +120,12 @@ impl<'a> Parser<'a> {
             }
             of.push(actions);
         }
-        self.budget.charge_bytes(PHASE, NODE_BYTES + 24 * terminals as u64)?;
+        let frames = of.iter().flatten().map(|action| match action {
+            Action::Shift(frames, _) => 48 + frames.len() * 4,
+            Action::Pop(..) | Action::Accept => 48,
+        });
+        let held = frames.sum::<usize>() + 24 * terminals;
+        self.budget.charge_bytes(PHASE, NODE_BYTES + held as u64)?;
         let actions = Rc::new(Actions { of, barred });
         self.known.insert(stack.clone(), Rc::clone(&actions));
         Ok(actions)

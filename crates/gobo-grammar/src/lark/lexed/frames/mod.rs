@@ -100,6 +100,7 @@ pub(super) fn frames(
         active.push(lexemes.active(&of_state, None, true)?);
     }
     let states = tables.shifts.len();
+    budget.charge_bytes(PHASE, (states * (Bits::new(states).words() * 8 + 64)) as u64)?;
     let mut names: Table<FrameId, String> =
         Table::filled(productions.names[productions.start].clone(), states);
     for shifts in &tables.shifts {
@@ -171,12 +172,18 @@ impl Explorer<'_, '_> {
         if let Some(&known) = self.node_of.get(&key) {
             return Ok(known);
         }
-        self.budget.charge_steps(PHASE, 1)?;
-        self.budget.charge_bytes(PHASE, NODE_BYTES)?;
+        let below = Bits::new(self.tables.shifts.len());
+        let held = match &key {
+            Key::Between(stack, _) => stack.len() * 4,
+            Key::Above(stack, begun) => stack.len() * 4 + begun.len() * size_of::<Begun>(),
+            Key::Ending(_) | Key::After(..) => 0,
+        };
+        self.budget.charge_steps(PHASE, 1 + held as u64 / 16)?;
+        self.budget.charge_bytes(PHASE, NODE_BYTES + (below.words() * 8 + held * 2) as u64)?;
         self.budget.check_states(PHASE, self.keys.len())?;
         let id = self.keys.push(key.clone());
         self.node_of.insert(key, id);
-        self.below.push(Bits::new(self.tables.shifts.len()));
+        self.below.push(below);
         self.is_open.push(true);
         self.open.push(id);
         Ok(id)
