@@ -110,14 +110,17 @@ impl Flights {
         Joined { flight: Arc::clone(flight), place, lead }
     }
 
-    /// Takes a flight off the table, with those who wait for it.
-    fn remove(&self, flight: &Flight) -> Vec<Place> {
-        let mut table = lock(&self.table);
-        match table.flights.get(&flight.key) {
-            Some(waited) if waited.is_for(flight) => {
-                table.flights.remove(&flight.key).map_or_else(Vec::new, |waited| waited.places)
+    /// Takes a flight off the table, and counts its end for each who waits for it.
+    fn remove(&self, table: &mut Table, flight: &Flight, end: &End) {
+        if !table.flights.get(&flight.key).is_some_and(|waited| waited.is_for(flight)) {
+            return;
+        }
+        for Place { since, .. } in table.flights.remove(&flight.key).into_iter().flat_map(|waited| waited.places) {
+            self.counters.waited(since.elapsed());
+            match end {
+                Ok(made) => self.counters.found(made.source),
+                Err(error) => self.counters.ended(error),
             }
-            _ => Vec::new(),
         }
     }
 
@@ -178,19 +181,19 @@ impl Flight {
 
     fn finish(&self, end: Result<Made, LookupError>) {
         let end = end.map(Arc::new).map_err(Arc::new);
-        if self.end.set(end.clone()).is_err() {
+        let flights = self.of.upgrade();
+        let mut table = flights.as_ref().map(|flights| lock(&flights.table));
+        if self.end.get().is_some() {
             return;
         }
-        // Who joins between these two steps joins what has ended.
-        if let Some(flights) = self.of.upgrade() {
-            for Place { since, .. } in flights.remove(self) {
-                flights.counters.waited(since.elapsed());
-                match &end {
-                    Ok(made) => flights.counters.found(made.source),
-                    Err(error) => flights.counters.ended(error),
-                }
-            }
+        // Counted first: whoever sees the end finds it in the counters.
+        if let (Some(flights), Some(table)) = (&flights, &mut table) {
+            flights.remove(table, self, &end);
         }
+        if self.end.set(end).is_err() {
+            return;
+        }
+        drop(table);
         drop(lock(&self.gate));
         self.ended.notify_all();
         self.drop_task();
@@ -276,6 +279,26 @@ mod tests {
         ));
         assert_eq!(flights.counters.read((0, 0)).waits.count, 2);
         assert!(flights.join(&key, Instant::now()).lead.is_some(), "what has ended is asked for again");
+    }
+
+    #[test]
+    fn whoever_sees_an_end_finds_it_counted() {
+        for _ in 0..200 {
+            let (flights, key) = flights();
+            let places = [(); 64].map(|()| flights.join(&key, Instant::now()));
+            let begin = std::sync::Barrier::new(2);
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    begin.wait();
+                    while places[0].flight.end().is_none() {
+                        std::hint::spin_loop();
+                    }
+                    assert_eq!(flights.counters.read((0, 0)).waits.count, 64);
+                });
+                begin.wait();
+                places[0].flight.finish(Err(LookupError::Cancelled { key }));
+            });
+        }
     }
 
     #[test]

@@ -47,6 +47,8 @@ class Daemon:
     def stop(self):
         """Deaf: the system takes connections for it, and it reads none."""
         self.process.send_signal(signal.SIGSTOP)
+        # Its threads run on until one of them has taken the signal.
+        os.waitid(os.P_PID, self.process.pid, os.WSTOPPED)
 
     def go_on(self):
         self.process.send_signal(signal.SIGCONT)
