@@ -21,6 +21,8 @@ struct State {
     /// The last flush that succeeded, which covers all before it.
     done: u64,
     running: bool,
+    #[cfg(test)]
+    waiting: usize,
 }
 
 /// Ends a flush, however it ends.
@@ -61,6 +63,10 @@ impl GroupCommit {
             if !state.running {
                 break;
             }
+            #[cfg(test)]
+            {
+                state.waiting += 1;
+            }
             state = self.ended.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         state.running = true;
@@ -75,7 +81,36 @@ impl GroupCommit {
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::thread;
+
     use super::*;
+
+    #[test]
+    fn writers_that_wait_at_the_same_time_share_the_next_flush() {
+        const OTHERS: usize = 63;
+        let commits = GroupCommit::default();
+        let flushes = AtomicUsize::new(0);
+        let count = || {
+            flushes.fetch_add(1, Ordering::SeqCst);
+            Ok::<(), Infallible>(())
+        };
+        thread::scope(|scope| {
+            commits
+                .commit(|| {
+                    for _ in 0..OTHERS {
+                        scope.spawn(|| commits.commit(count));
+                    }
+                    while commits.lock().waiting < OTHERS {
+                        thread::yield_now();
+                    }
+                    count()
+                })
+                .unwrap();
+        });
+        assert_eq!(flushes.load(Ordering::SeqCst), 2, "none of those who waited may rely on the first");
+    }
 
     #[test]
     fn a_failed_flush_covers_nobody_and_blocks_nobody() {
