@@ -115,7 +115,9 @@ impl Flights {
         if !table.flights.get(&flight.key).is_some_and(|waited| waited.is_for(flight)) {
             return;
         }
-        for Place { since, .. } in table.flights.remove(&flight.key).into_iter().flat_map(|waited| waited.places) {
+        for Place { since, .. } in
+            table.flights.remove(&flight.key).into_iter().flat_map(|waited| waited.places)
+        {
             self.counters.waited(since.elapsed());
             match end {
                 Ok(made) => self.counters.found(made.source),

@@ -11,7 +11,6 @@ use foldhash::{HashMap, HashSet};
 use gobo_automata::{ExitId, RowClass};
 use gobo_types::{Budget, CompileError};
 
-use crate::pairs::return_classes::ReturnClassId;
 use crate::pairs::suffix_sets::{SuffixSetId, SuffixSets};
 use crate::rows::{PHASE, PendingSuffixes};
 
@@ -25,8 +24,6 @@ pub(crate) struct Done {
     pub(crate) row: usize,
     /// The suffixes that end the rule of the return state too.
     pub(crate) left: Rc<PendingSuffixes>,
-    /// Whether the rule may end at once after each exit of the set, at the same exit.
-    pub(crate) passes: bool,
 }
 
 /// See the [module](self).
@@ -35,8 +32,7 @@ pub(crate) struct SetExits {
     /// The exits of the suffixes of sets, ascending.
     of_set: HashMap<SuffixSetId, Rc<[ExitId]>>,
     done: HashMap<(SuffixSetId, Seen), Done>,
-    /// Lists of what may lie below.
-    lists: HashMap<Vec<ReturnClassId>, usize>,
+    /// Sets, and the numbers of what may lie below ([`Under::number`](super::return_classes::Under)).
     followed: HashSet<(SuffixSetId, usize)>,
 }
 
@@ -74,23 +70,15 @@ impl SetExits {
         Ok(())
     }
 
-    /// Whether a set was not followed before to the return states of a list.
+    /// Whether a set was not followed before to the return states of a list, which has this number.
     pub(crate) fn is_new(
         &mut self,
         set: SuffixSetId,
-        below: &[ReturnClassId],
+        below: usize,
         budget: &Budget,
     ) -> Result<bool, CompileError> {
-        budget.charge_steps(PHASE, 1 + below.len() as u64 / 8)?;
-        let list = match self.lists.get(below) {
-            Some(&known) => known,
-            None => {
-                let fresh = self.lists.len();
-                self.lists.insert(below.to_vec(), fresh);
-                fresh
-            }
-        };
-        Ok(self.followed.insert((set, list)))
+        budget.charge_steps(PHASE, 1)?;
+        Ok(self.followed.insert((set, below)))
     }
 }
 

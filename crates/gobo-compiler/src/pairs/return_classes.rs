@@ -69,7 +69,7 @@ impl ReturnClasses {
             follow.iter_mut().zip(more).for_each(|(follow, more)| follow.insert_all(more));
         }
         let classes = ReturnClassId::enumerate(is_under).filter(|(_, is_under)| *is_under);
-        Under { classes: classes.map(|(class, _)| class).collect(), follow }
+        Under { classes: classes.map(|(class, _)| class).collect(), follow, number: 0 }
     }
 
     /// The row classes of the states of a class, by exit.
@@ -99,6 +99,8 @@ pub(crate) struct Under {
     pub(crate) classes: Vec<ReturnClassId>,
     /// `[exits]`: the bytes that a text can go on with when one of them is popped at an exit; none beyond the last.
     pub(crate) follow: Vec<ByteSet>,
+    /// Its number: one for all that have the same.
+    pub(crate) number: usize,
 }
 
 /// A state that stands for all that share its row.
@@ -114,6 +116,7 @@ pub(crate) struct Asked {
 #[derive(Debug, Default)]
 pub(crate) struct Unders {
     known: HashMap<Vec<TopSetId>, Arc<Under>>,
+    numbers: HashMap<(Vec<ReturnClassId>, Vec<ByteSet>), usize>,
 }
 
 impl Unders {
@@ -129,7 +132,13 @@ impl Unders {
         of_tops.sort_unstable();
         of_tops.dedup_by_key(|of| of.0);
         let (tops, states): (Vec<TopSetId>, Vec<StateId>) = of_tops.into_iter().unzip();
-        let known = self.known.entry(tops).or_insert_with(|| Arc::new(classes.under(calls, &states)));
+        let known = self.known.entry(tops).or_insert_with(|| {
+            let mut under = classes.under(calls, &states);
+            let fresh = self.numbers.len();
+            under.number =
+                *self.numbers.entry((under.classes.clone(), under.follow.clone())).or_insert(fresh);
+            Arc::new(under)
+        });
         Arc::clone(known)
     }
 }

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use foldhash::HashMap;
 use gobo_types::{Budget, CompileError, Table, dense_id};
 
+use crate::pairs::return_classes::ReturnClassId;
 use crate::rows::{PHASE, PendingSuffixes};
 
 dense_id! {
@@ -15,6 +16,17 @@ dense_id! {
 impl SuffixSetId {
     /// The empty set.
     pub(crate) const EMPTY: Self = Self(0);
+}
+
+/// The effect of a suffix set at the return states of a class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Pair {
+    /// The class.
+    pub(crate) class: ReturnClassId,
+    /// The place of its row.
+    pub(crate) row: usize,
+    /// The suffixes pending for the return state below.
+    pub(crate) suffixes: SuffixSetId,
 }
 
 /// The sets that were met, each once.

@@ -78,7 +78,7 @@ impl<'a> RowComputer<'a> {
             uncharged: 0,
             charged: 0,
             representatives: Representatives::new(equivalences, heights),
-            memo: Memo::default(),
+            memo: Memo::new(levels.is_some()),
             alive: AliveTexts::new(view.closures(), heights),
             depth: 0,
             open: Vec::new(),
@@ -119,6 +119,7 @@ impl<'a> RowComputer<'a> {
     }
 
     fn compute(&mut self, state: StateId) -> Result<StateRow, CompileError> {
+        self.memo.trim();
         let view = self.view;
         let mut tokens = RowTokens::default();
         let may_end = view.has_calls() && view.accepts(state);
@@ -194,6 +195,7 @@ impl<'a> RowComputer<'a> {
         state: StateId,
         row: &mut StateRow,
     ) -> Result<(), CompileError> {
+        self.memo.trim();
         let StateRow { tokens, pending } = row;
         let trie = self.view.all().trie;
         let start = self.sets.start(state);

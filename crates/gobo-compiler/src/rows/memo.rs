@@ -12,6 +12,10 @@ use super::row::{RowTokens, Suffix};
 /// Ranges and pending suffixes of what was kept that are copied in the time of one step elsewhere.
 const COPIES_PER_STEP: u64 = 8;
 
+/// Bytes of what is kept at which all of it is forgotten where rows are composed: states differ there in what follows their rules, so
+/// that nearly all of it is never asked for again.
+const MOST_BYTES: u64 = 32 << 20;
+
 /// See the [module](self).
 #[derive(Default)]
 pub(super) struct Memo {
@@ -23,6 +27,12 @@ pub(super) struct Memo {
     pub(super) root_children: HashMap<usize, Vec<RootChild>>,
     ranges: Vec<(u32, u32)>,
     blocks: Vec<Suffix>,
+    /// Bytes that are kept.
+    held: u64,
+    /// Bytes that were kept at most, which were charged.
+    charged: u64,
+    /// Whether much is forgotten.
+    is_bounded: bool,
 }
 
 /// A child of a trie's root, the configurations there when it was walked last, and what was found at and below it.
@@ -56,6 +66,11 @@ impl Mark {
 }
 
 impl Memo {
+    /// `is_composed`: rows are composed, so that much of it is of no use.
+    pub(super) fn new(is_composed: bool) -> Self {
+        Self { is_bounded: is_composed, ..Self::default() }
+    }
+
     /// Keeps what was found since the mark.
     pub(super) fn keep(
         &mut self,
@@ -73,8 +88,19 @@ impl Memo {
         let found = Found { ranges: (ranges, self.ranges.len()), blocks: (blocks, self.blocks.len()) };
         let (ranges, blocks) = (self.ranges.len() - ranges, self.blocks.len() - blocks);
         let kept = ranges * 8 + blocks * size_of::<Suffix>();
-        budget.charge_bytes(PHASE, (kept + size_of::<((usize, ConfigurationSetId), Found)>()) as u64)?;
+        self.held += (kept + size_of::<((usize, ConfigurationSetId), Found)>()) as u64;
+        if self.held > self.charged {
+            budget.charge_bytes(PHASE, self.held - self.charged)?;
+            self.charged = self.held;
+        }
         Ok(found)
+    }
+
+    /// Forgets all if it is much, and much is of no use. To be called between walks.
+    pub(super) fn trim(&mut self) {
+        if self.is_bounded && self.held > MOST_BYTES {
+            *self = Self { charged: self.charged, ..Self::new(true) };
+        }
     }
 
     /// Adds what was kept, and says in steps what that cost.
