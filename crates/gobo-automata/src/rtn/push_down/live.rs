@@ -2,14 +2,16 @@
 //!
 //! A state can be left at some exits, and below it some of them lead on to a text. Which ones is a matter of the stack: a comment up to the end
 //! of its line may stand where the text goes on with that, and not between brackets that have to be closed before. So states are told apart by the
-//! exits that their stacks *allow*. A frame that is pushed allows the exits after which its state can be left at one that is allowed below it, and so
+//! exits that their stacks *allow*. A frame that is pushed allows the exits after which the state below it can be left at one that is allowed there, and so
 //! what a stack allows is known from its top: a frame is one frame for each set that it stands on. States that can be left at no allowed
 //! exit are taken away, and so every text is the beginning of a whole one.
 //!
-//! The exits at which states can be left are a least fixed point, found in sweeps over sets of bits. Cost: sweeps, times edges and returns,
-//! times exits by words; and states times the sets that stacks allow, few of which differ.
-
-use std::rc::Rc;
+//! Two sets are one to a state if the same states are taken away with both of those that it leads to on its level. Each state sees its set so: as the
+//! greatest one that is the same to it. Else the states of a grammar would be there for every stack of operators that may stand before them.
+//!
+//! The exits at which states can be left are a least fixed point, found in sweeps over sets of bits, and so are the sets of exits of the
+//! states that each leads to. Cost: sweeps, times edges and returns, times exits and their sets by words; and states times the sets that stacks allow,
+//! few of which differ.
 
 use foldhash::{HashMap, HashMapExt};
 use gobo_types::{Budget, CompileError, DenseId as _, Table, dense_id};
@@ -27,25 +29,25 @@ dense_id! {
     pub(super) struct RowId;
 }
 
-/// Sets of exits, one for each state.
-struct Exits {
+/// Sets of numbers below a bound, one for each state.
+struct Sets {
     words: usize,
     flat: Vec<u64>,
 }
 
-impl Exits {
-    fn new(sets: usize, bound: usize, budget: &Budget) -> Result<Self, CompileError> {
+impl Sets {
+    fn new(states: usize, bound: usize, budget: &Budget) -> Result<Self, CompileError> {
         let words = bound.div_ceil(64).max(1);
-        budget.charge_bytes(PHASE, (sets * words * 8) as u64)?;
-        Ok(Self { words, flat: vec![0; sets * words] })
+        budget.charge_bytes(PHASE, (states * words * 8) as u64)?;
+        Ok(Self { words, flat: vec![0; states * words] })
     }
 
     fn of(&self, state: CharState) -> &[u64] {
         &self.flat[state.index() * self.words..][..self.words]
     }
 
-    fn insert(&mut self, state: CharState, exit: ExitId) {
-        self.flat[state.index() * self.words + exit.index() / 64] |= 1 << (exit.index() % 64);
+    fn insert(&mut self, state: CharState, number: usize) {
+        self.flat[state.index() * self.words + number / 64] |= 1 << (number % 64);
     }
 
     /// Adds what another state has; whether that was more.
@@ -99,7 +101,7 @@ pub(super) struct LiveRule {
 
 struct Split<'a> {
     of: &'a Subset,
-    exits: Exits,
+    exits: Sets,
     allowed: Interner<AllowedId, u64>,
     /// The states that were met, with what their stacks allow.
     states: Vec<(CharState, AllowedId)>,
@@ -110,8 +112,8 @@ struct Split<'a> {
     rule_of: HashMap<(RuleId, AllowedId), Option<RuleId>>,
     /// The sets of exits of states.
     kinds: Vec<Box<[u64]>>,
-    /// Those of them that are part of a set.
-    parts: HashMap<Box<[u64]>, Rc<[usize]>>,
+    /// Those of the states that each leads to on its level of the stack, by their places there.
+    met: Sets,
     budget: &'a Budget,
 }
 
@@ -121,8 +123,19 @@ impl Subset {
     /// # Errors
     /// [`CompileError::OverBudget`].
     pub(super) fn live(&self, budget: &Budget) -> Result<Live, CompileError> {
-        let mut split = Split {
-            exits: self.exits_of_states(budget)?,
+        let exits = self.exits_of_states(budget)?;
+        budget.charge_steps(PHASE, (self.dfa.len() * exits.words) as u64)?;
+        let mut kinds: Vec<&[u64]> =
+            CharState::range(0..self.dfa.len()).map(|state| exits.of(state)).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        budget.charge_bytes(PHASE, (kinds.len() * exits.words * 8) as u64)?;
+        let met = self.kinds_of_states(&kinds, &exits, budget)?;
+        let kinds = kinds.into_iter().map(Box::from).collect();
+        let mut whole = vec![0; exits.words];
+        self.wholes.iter().for_each(|exit| whole[exit.index() / 64] |= 1 << (exit.index() % 64));
+        let split = Split {
+            exits,
             of: self,
             allowed: Interner::default(),
             states: vec![(CharState::DEAD, AllowedId::new(0))],
@@ -131,51 +144,60 @@ impl Subset {
             rows: Table::new(),
             row_of: HashMap::new(),
             rule_of: HashMap::new(),
-            kinds: Vec::new(),
-            parts: HashMap::new(),
+            kinds,
+            met,
             budget,
         };
-        budget.charge_steps(PHASE, (self.dfa.len() * split.exits.words) as u64)?;
-        let mut kinds: Vec<&[u64]> =
-            CharState::range(1..self.dfa.len()).map(|state| split.exits.of(state)).collect();
-        kinds.sort_unstable();
-        kinds.dedup();
-        budget.charge_bytes(PHASE, (kinds.len() * split.exits.words * 8) as u64)?;
-        split.kinds = kinds.into_iter().map(Box::from).collect();
-        let mut whole = vec![0; split.exits.words];
-        self.wholes.iter().for_each(|exit| whole[exit.index() / 64] |= 1 << (exit.index() % 64));
         split.run(&whole)
     }
 
     /// The exits at which each state can be left.
-    fn exits_of_states(&self, budget: &Budget) -> Result<Exits, CompileError> {
-        let states = self.dfa.len();
-        let mut exits = Exits::new(states, self.exits, budget)?;
+    fn exits_of_states(&self, budget: &Budget) -> Result<Sets, CompileError> {
+        let mut exits = Sets::new(self.dfa.len(), self.exits, budget)?;
         for (state, end) in CharState::enumerate(&self.ends) {
-            end.iter().for_each(|&end| exits.insert(state, end));
+            end.iter().for_each(|&end| exits.insert(state, end.index()));
         }
-        loop {
-            budget.charge_steps(PHASE, self.dfa.size() * exits.words as u64)?;
-            let mut has_changed = false;
-            for state in CharState::range(1..states).rev() {
-                for of_state in self.dfa.row(state).chunk_by(|one, next| one.1 == next.1) {
-                    has_changed |= exits.unite(state, of_state[0].1);
-                }
-                for &rule in &self.pushes[state.index()] {
-                    let (frame, entry) = self.rules[rule];
-                    let row = &self.rows[frame];
-                    budget.charge_steps(PHASE, row.len() as u64)?;
-                    for &(exit, to) in row {
-                        if has(exits.of(entry), exit) {
-                            has_changed |= exits.unite(state, to);
-                        }
+        while self.sweep(&mut exits, |exits, entry, exit| has(exits.of(entry), exit), budget)? {}
+        Ok(exits)
+    }
+
+    /// The sets of exits, by their places in `kinds`, of the states that each leads to on its level of the stack, whatever the exits of what is called.
+    fn kinds_of_states(&self, kinds: &[&[u64]], exits: &Sets, budget: &Budget) -> Result<Sets, CompileError> {
+        let mut met = Sets::new(self.dfa.len(), kinds.len(), budget)?;
+        for state in CharState::range(1..self.dfa.len()) {
+            let kind = kinds.binary_search(&exits.of(state));
+            kind.iter().for_each(|&kind| met.insert(state, kind));
+        }
+        while self.sweep(&mut met, |_, _, _| true, budget)? {}
+        Ok(met)
+    }
+
+    /// Gives each state what those have that it leads to on its level of the stack; whether that was more. `ends`: whether a state that is called
+    /// can be left at an exit.
+    fn sweep(
+        &self,
+        sets: &mut Sets,
+        ends: impl Fn(&Sets, CharState, ExitId) -> bool,
+        budget: &Budget,
+    ) -> Result<bool, CompileError> {
+        budget.charge_steps(PHASE, self.dfa.size() * sets.words as u64)?;
+        let mut has_changed = false;
+        for state in CharState::range(1..self.dfa.len()).rev() {
+            for of_state in self.dfa.row(state).chunk_by(|one, next| one.1 == next.1) {
+                has_changed |= sets.unite(state, of_state[0].1);
+            }
+            for &rule in &self.pushes[state.index()] {
+                let (frame, entry) = self.rules[rule];
+                let row = &self.rows[frame];
+                budget.charge_steps(PHASE, row.len() as u64)?;
+                for &(exit, to) in row {
+                    if ends(sets, entry, exit) {
+                        has_changed |= sets.unite(state, to);
                     }
                 }
             }
-            if !has_changed {
-                return Ok(exits);
-            }
         }
+        Ok(has_changed)
     }
 }
 
@@ -218,18 +240,26 @@ impl Split<'_> {
 
     /// A state above a stack that allows some exits; the dead one if it can be left at none of them.
     fn state(&mut self, state: CharState, allowed: AllowedId) -> Result<CharState, CompileError> {
+        if let Some(&known) = self.number.get(&(state, allowed)) {
+            return Ok(known);
+        }
         self.budget.charge_steps(PHASE, self.exits.words as u64)?;
-        if !is_met(self.exits.of(state), self.allowed.get(allowed)) {
-            return Ok(CharState::DEAD);
-        }
-        let fresh = CharState::new(self.states.len());
-        let known = *self.number.entry((state, allowed)).or_insert(fresh);
-        if known == fresh {
-            self.budget.charge_bytes(PHASE, 48)?;
-            self.budget.check_states(PHASE, self.states.len())?;
-            self.states.push((state, allowed));
-        }
-        Ok(known)
+        let number = if is_met(self.exits.of(state), self.allowed.get(allowed)) {
+            let coarse = self.coarsen(state, allowed)?;
+            let fresh = CharState::new(self.states.len());
+            let known = *self.number.entry((state, coarse)).or_insert(fresh);
+            if known == fresh {
+                self.budget.charge_bytes(PHASE, 48)?;
+                self.budget.check_states(PHASE, self.states.len())?;
+                self.states.push((state, coarse));
+            }
+            known
+        } else {
+            CharState::DEAD
+        };
+        self.budget.charge_bytes(PHASE, 24)?;
+        self.number.insert((state, allowed), number);
+        Ok(number)
     }
 
     /// A rule that is called above a stack that allows some exits; `None` if it leads nowhere.
@@ -242,19 +272,12 @@ impl Split<'_> {
         let mut above = vec![0; self.exits.words];
         self.budget.charge_steps(PHASE, (self.rows[row].len() + self.exits.words) as u64)?;
         for &(exit, _) in &self.rows[row] {
-            if has(self.exits.of(entry), exit) {
-                above[exit.index() / 64] |= 1 << (exit.index() % 64);
-            }
+            above[exit.index() / 64] |= 1 << (exit.index() % 64);
         }
-        let made = if above.iter().all(|word| *word == 0) {
-            None
-        } else {
-            self.coarsen(entry, &mut above)?;
-            self.budget.charge_bytes(PHASE, above.len() as u64 * 8)?;
-            let above = self.allowed.intern(&above).0;
-            let entry = self.state(entry, above)?;
-            Some(self.rules.push(LiveRule { frame, entry, row }))
-        };
+        let above = self.allow(&above)?;
+        let entry = self.state(entry, above)?;
+        let is_dead = entry == CharState::DEAD;
+        let made = (!is_dead).then(|| self.rules.push(LiveRule { frame, entry, row }));
         self.rule_of.insert((rule, below), made);
         Ok(made)
     }
@@ -279,30 +302,31 @@ impl Split<'_> {
         Ok(id)
     }
 
-    /// Allows all that makes no difference to a state above: the exits of no state of which none is allowed.
-    fn coarsen(&mut self, entry: CharState, allowed: &mut [u64]) -> Result<(), CompileError> {
-        let all = self.exits.of(entry);
-        let parts = match self.parts.get(all) {
-            Some(known) => Rc::clone(known),
-            None => {
-                let is_part = |kind: &[u64]| kind.iter().zip(all).all(|(kind, all)| kind & !all == 0);
-                let kinds = self.kinds.iter().enumerate();
-                let parts: Rc<[usize]> = kinds.filter(|(_, kind)| is_part(kind)).map(|(at, _)| at).collect();
-                self.budget.charge_steps(PHASE, (self.kinds.len() * all.len()) as u64)?;
-                self.budget.charge_bytes(PHASE, (parts.len() + all.len()) as u64 * 8)?;
-                self.parts.insert(all.into(), Rc::clone(&parts));
-                parts
-            }
-        };
-        self.budget.charge_steps(PHASE, (parts.len() * all.len()) as u64)?;
-        let mut coarse = all.to_vec();
-        for &part in parts.iter() {
-            let kind = &self.kinds[part];
-            if !is_met(kind, allowed) {
-                coarse.iter_mut().zip(kind).for_each(|(coarse, kind)| *coarse &= !kind);
+    /// The greatest set that is the same to a state: all but the exits of the states that it leads to on its level and that are taken away.
+    fn coarsen(&mut self, state: CharState, allowed: AllowedId) -> Result<AllowedId, CompileError> {
+        let allowed = self.allowed.get(allowed);
+        let mut coarse = vec![u64::MAX; self.exits.words];
+        let mut looked = 0;
+        for (word, &met) in self.met.of(state).iter().enumerate() {
+            let mut left = met;
+            while left != 0 {
+                let kind = &self.kinds[word * 64 + left.trailing_zeros() as usize];
+                left &= left - 1;
+                looked += 1;
+                if !is_met(kind, allowed) {
+                    coarse.iter_mut().zip(kind).for_each(|(coarse, kind)| *coarse &= !kind);
+                }
             }
         }
-        allowed.copy_from_slice(&coarse);
-        Ok(())
+        self.budget.charge_steps(PHASE, ((1 + looked) * coarse.len()) as u64)?;
+        self.allow(&coarse)
+    }
+
+    fn allow(&mut self, exits: &[u64]) -> Result<AllowedId, CompileError> {
+        let (id, is_new) = self.allowed.intern(exits);
+        if is_new {
+            self.budget.charge_bytes(PHASE, exits.len() as u64 * 8)?;
+        }
+        Ok(id)
     }
 }
