@@ -37,6 +37,7 @@ mod python;
 mod records;
 mod recursion;
 mod recursion_data;
+mod recursion_larger;
 mod recursion_random;
 mod recursion_self_embedding;
 mod regressions;

@@ -21,7 +21,7 @@ mod suffix_cells;
 pub(crate) mod suffix_sets;
 mod table;
 
-use gobo_automata::{Calls, KEquivalence};
+use gobo_automata::{Calls, KEquivalence, StateId};
 use gobo_types::{Budget, CompileError, DenseId as _};
 
 use crate::pairs::compose::Composer;
@@ -58,7 +58,7 @@ pub(crate) fn rows(
     shared: Option<&SharedRows<'_>>,
     budget: &Budget,
 ) -> Result<PushDownRows, CompileError> {
-    let levels = calls.has_exits() && !calls.counts() && view.longest_token() <= MAX_NESTED;
+    let levels = is_composed(view, calls);
     let levels = levels.then(|| Levels::of(calls, view.len(), budget)).transpose()?;
     // What is found on one level names calls by number.
     let shared = shared.filter(|_| levels.is_none());
@@ -128,6 +128,14 @@ fn places(is_kept: &[bool]) -> Vec<usize> {
         Some(place)
     };
     is_kept.iter().scan(0, count).collect()
+}
+
+/// Whether rows are composed: where rules have several exits, or there are more calls than states. Elsewhere that saves nothing, and compiles
+/// share rows.
+fn is_composed(view: &RuleView<'_>, calls: &Calls) -> bool {
+    let pushes =
+        || StateId::range(0..view.len()).map(|state| calls.push_transitions(state).len()).sum::<usize>();
+    !calls.counts() && view.longest_token() <= MAX_NESTED && (calls.has_exits() || pushes() > view.len())
 }
 
 /// The longest token, in bytes, with which rows are composed: calls of the composer stand in each other for as many rules as a token begins.
