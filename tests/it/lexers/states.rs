@@ -192,24 +192,24 @@ fn a_token_begins_many_rules() {
 
 /// The most states that stand beside each other while a grammar with so many levels of operators is laid out.
 fn states_of_levels(levels: u8) -> u64 {
-    let mut grammar =
-        "start: (NL | line NL)*\nline: test \":\" test | test (\"=\" test)* | \"@\" e2 \"~\" test\n\
-                       test: e0 [\"?\" e0 \"!\" test] | \"^\" \"0\" \":\" test\n\
-                       each: \"@\" e2 \"~\" e0 [each] | \"?\" e0 [each]\n"
-            .to_owned();
-    for level in 0..levels {
+    let level = |level: u8| {
         let (operator, next) = (char::from(b'a' + level), level + 1);
-        let alternatives = if level % 4 == 2 {
-            format!("\"{operator}\" e{level} | e{next}")
+        if level % 4 == 2 {
+            format!("e{level}: \"{operator}\" e{level} | e{next}")
         } else {
-            format!("e{next} (\"{operator}\" e{next})*")
-        };
-        grammar += &format!("e{level}: {alternatives}\n");
-    }
+            format!("e{level}: e{next} (\"{operator}\" e{next})*")
+        }
+    };
+    let all: Vec<String> = (0..levels).map(level).collect();
     let called = format!("e{levels} \"(\" test [\"=\" test] \")\"");
     let lists = "\"(\" test [each] \")\" | \"[\" test (\",\" test)* \"]\" | \"{\" test \":\" test \"}\"";
-    grammar += &format!("e{levels}: \"0\" | {lists} | {called}\n");
-    grammar += "NL: /(\\n|#[^\\n]*\\n)+/\nCOMMENT: /#[^\\n]*\\n/\n%ignore COMMENT\n%ignore \" \"\n";
+    let grammar = format!(
+        "start: (NL | line NL)*\nline: test \":\" test | test (\"=\" test)* | \"@\" e2 \"~\" test\n\
+         test: e0 [\"?\" e0 \"!\" test] | \"^\" \"0\" \":\" test\n\
+         each: \"@\" e2 \"~\" e0 [each] | \"?\" e0 [each]\n{}\ne{levels}: \"0\" | {lists} | {called}\n\
+         NL: /(\\n|#[^\\n]*\\n)+/\nCOMMENT: /#[^\\n]*\\n/\n%ignore COMMENT\n%ignore \" \"\n",
+        all.join("\n")
+    );
     let [_, states] = forms(&grammar, lexers()[1], TextStart::Exact).unwrap();
     let budget = Budget::new(CompileLimits::default());
     states.read.texts.dfa(TextStart::Exact, &budget).unwrap();
