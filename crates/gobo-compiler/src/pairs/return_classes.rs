@@ -99,7 +99,7 @@ pub(crate) struct Under {
     pub(crate) classes: Vec<ReturnClassId>,
     /// `[exits]`: the bytes that a text can go on with when one of them is popped at an exit; none beyond the last.
     pub(crate) follow: Vec<ByteSet>,
-    /// Its number: one for all that have the same.
+    /// Its number among those of one [`Unders`]: one for all that have the same.
     pub(crate) number: usize,
 }
 

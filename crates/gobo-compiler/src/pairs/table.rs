@@ -8,7 +8,7 @@ use foldhash::fast::RandomState;
 use foldhash::{HashMap, HashMapExt as _};
 use gobo_artifact::layout::Trie;
 use gobo_automata::{Calls, ExitId, Return, RowClass, StateId};
-use gobo_types::{Budget, ByteSet, CompileError, DenseId as _};
+use gobo_types::{Budget, ByteSet, CompileError, DenseId as _, checked_u32};
 
 use super::compose::{Composer, ReadId};
 use super::exits::{Done, SetExits};
@@ -29,17 +29,22 @@ const FEW_TOKENS: usize = 512;
 /// Suffixes that are looked at in the time of one step elsewhere.
 const SUFFIXES_PER_STEP: u64 = 8;
 
+/// Bytes of a pair that was asked for.
+const PAIR_BYTES: usize = 16;
+
 /// The suffix sets of some states, and what those that can come up below them do.
 pub(super) struct Followed {
     pub(super) pending: Vec<SuffixSetId>,
     /// By set.
     effects: Vec<Vec<Effect>>,
+    /// The sets that each of them leaves.
+    left: Vec<SuffixSetId>,
 }
 
 /// Rows so far, and the suffix sets.
 pub(super) struct RowTable<'a> {
     computer: RowComputer<'a>,
-    /// Where rules have several exits, and nothing is counted.
+    /// Where rows are composed.
     composed: Option<Composed<'a>>,
     trie: Trie<'a>,
     representatives: SameRows<'a>,
@@ -55,6 +60,8 @@ pub(super) struct RowTable<'a> {
     cells: Option<SuffixCells>,
     /// `[classes]`: what may lie directly below the return states of each.
     under: Vec<Option<Arc<Under>>>,
+    /// All of these: their numbers are of this table.
+    unders: Unders,
     /// Where rules have several exits.
     exits: Option<SetExits>,
     budget: &'a Budget,
@@ -95,9 +102,9 @@ enum Leaves {
 struct Effect {
     class: ReturnClassId,
     /// The place of its row.
-    row: usize,
-    /// The sets that it leaves for the frame below, some of which may have been cut since.
-    left: Vec<SuffixSetId>,
+    row: u32,
+    /// Where the sets stand that it leaves for the frame below, some of which may have been cut since.
+    left: (u32, u32),
     /// Whether it stays pending there itself.
     stays: bool,
 }
@@ -132,6 +139,7 @@ impl<'a> RowTable<'a> {
             sets: SuffixSets::new(),
             cells: None,
             under: vec![None; classes],
+            unders: Unders::default(),
             exits: has_exits.then(SetExits::default),
             budget,
         }
@@ -188,9 +196,9 @@ impl<'a> RowTable<'a> {
         }
         let of_states = self.sets.len();
         let mut effects: Vec<Vec<Effect>> = Vec::new();
+        let mut all_left: Vec<SuffixSetId> = Vec::new();
         let mut asked: foldhash::HashSet<(SuffixSetId, ReturnClassId)> = foldhash::HashSet::default();
         let mut open: Vec<(SuffixSetId, ReturnClassId)> = Vec::new();
-        let mut unders = Unders::default();
         for (&suffixes, Asked { under, .. }) in pending.iter().zip(states) {
             open.extend(under.classes.iter().map(|&class| (suffixes, class)));
             while let Some((suffixes, class)) = open.pop() {
@@ -206,6 +214,7 @@ impl<'a> RowTable<'a> {
                 if !asked.insert((suffixes, class)) {
                     continue;
                 }
+                let unders = &mut self.unders;
                 let under = self.under[class.index()]
                     .get_or_insert_with(|| unders.of(classes, calls, classes.states(calls, class)));
                 let under = Arc::clone(under);
@@ -214,7 +223,7 @@ impl<'a> RowTable<'a> {
                     continue;
                 };
                 effects.resize_with(effects.len().max(suffixes.index() + 1), Vec::new);
-                effects[suffixes.index()].push(Effect { class, row, left: Vec::new(), stays });
+                effects[suffixes.index()].push(Effect { class, row: checked_u32(row), left: (0, 0), stays });
                 let left = self.numbered(left, of_states, |set, parts| {
                     // The parts are followed to wherever the set was.
                     let classes = effects.get(set.index()).into_iter().flatten().map(|effect| effect.class);
@@ -225,21 +234,22 @@ impl<'a> RowTable<'a> {
                 }
                 let stays = stays.then_some(suffixes);
                 for set in left.iter().copied().chain(stays) {
-                    let is_new = match &mut self.exits {
-                        Some(exits) => exits.is_new(set, under.number, self.budget)?,
-                        None => true,
-                    };
-                    if is_new {
+                    let followed = self.exits.as_mut();
+                    if followed.map_or(Ok(true), |exits| exits.is_new(set, under.number, self.budget))? {
                         let below = under.classes.iter().map(|&below| (set, below));
                         open.extend(below.filter(|pair| !asked.contains(pair)));
                     }
                 }
+                let held = PAIR_BYTES + size_of::<Effect>() + left.len() * size_of::<SuffixSetId>();
+                self.budget.charge_bytes(PHASE, held as u64)?;
+                let from = all_left.len();
+                all_left.extend(left);
                 if let Some(effect) = effects[suffixes.index()].last_mut() {
-                    effect.left = left;
+                    effect.left = (checked_u32(from), checked_u32(all_left.len()));
                 }
             }
         }
-        Ok(Some(Followed { pending, effects }))
+        Ok(Some(Followed { pending, effects, left: all_left }))
     }
 
     /// The numbers of the sets that a frame leaves; `was_cut` is told which ones were cut for them, and into what. The first
@@ -264,19 +274,21 @@ impl<'a> RowTable<'a> {
         let mut pairs = vec![Vec::new(); self.sets.len()];
         for (suffixes, effects) in SuffixSetId::enumerate(&followed.effects) {
             for effect in effects {
+                let left = &followed.left[effect.left.0 as usize..effect.left.1 as usize];
                 let mut left = match &self.cells {
-                    Some(cells) => cells.uncut(&effect.left),
-                    None => effect.left.clone(),
+                    Some(cells) => cells.uncut(left),
+                    None => left.to_vec(),
                 };
                 left.retain(|set| *set != SuffixSetId::EMPTY);
                 left.extend(effect.stays.then_some(suffixes));
                 left.sort_unstable();
                 left.dedup();
-                if left.is_empty() && !self.tokens[effect.row].is_empty() {
+                let row = effect.row as usize;
+                if left.is_empty() && !self.tokens[row].is_empty() {
                     left.push(SuffixSetId::EMPTY);
                 }
                 for (number, suffixes_left) in left.into_iter().enumerate() {
-                    let row = if number == 0 { effect.row } else { self.push(RowTokens::default())? };
+                    let row = if number == 0 { row } else { self.push(RowTokens::default())? };
                     pairs[suffixes.index()].push(Pair { class: effect.class, row, suffixes: suffixes_left });
                 }
             }
