@@ -104,6 +104,7 @@ impl<'a> Composer<'a> {
     ) -> Result<ReadId, CompileError> {
         let mut union = Union::default();
         union.reads.extend(whole.map(|whole| (whole, true)));
+        self.budget.charge_steps(PHASE, left.len() as u64)?;
         for &(exit, list) in left {
             let Some(state) = at.state(exit) else { continue };
             if self.view.is_end(state) {
@@ -173,6 +174,7 @@ impl<'a> Composer<'a> {
             self.call(pushes, list, &mut union, computer)?;
         }
         let read = self.unite(union)?;
+        self.budget.charge_steps(PHASE, 1)?;
         self.budget.charge_bytes(PHASE, 24)?;
         self.known.insert(key, read);
         Ok(read)
@@ -187,6 +189,7 @@ impl<'a> Composer<'a> {
         computer: &mut RowComputer<'_>,
     ) -> Result<(), CompileError> {
         for push in pushes {
+            self.budget.charge_steps(PHASE, 1 + self.view.pushed(push).len() as u64)?;
             let mut above = self.read(push.entry, true, list, computer)?;
             for top in self.view.pushed(push).iter().rev() {
                 union.reads.push((above, false));

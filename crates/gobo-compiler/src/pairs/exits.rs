@@ -11,6 +11,7 @@ use foldhash::{HashMap, HashSet};
 use gobo_automata::{ExitId, RowClass};
 use gobo_types::{Budget, CompileError};
 
+use crate::pairs::return_classes::Under;
 use crate::pairs::suffix_sets::{SuffixSetId, SuffixSets};
 use crate::rows::{PHASE, PendingSuffixes};
 
@@ -32,7 +33,7 @@ pub(crate) struct SetExits {
     /// The exits of the suffixes of sets, ascending.
     of_set: HashMap<SuffixSetId, Rc<[ExitId]>>,
     done: HashMap<(SuffixSetId, Seen), Done>,
-    /// Sets, and the numbers of what may lie below ([`Under::number`](super::return_classes::Under)).
+    /// Sets, and the numbers of what may lie below ([`Under::number`]).
     followed: HashSet<(SuffixSetId, usize)>,
 }
 
@@ -70,15 +71,15 @@ impl SetExits {
         Ok(())
     }
 
-    /// Whether a set was not followed before to the return states of a list, which has this number.
+    /// Whether a set was not followed before to what may lie below.
     pub(crate) fn is_new(
         &mut self,
         set: SuffixSetId,
-        below: usize,
+        below: &Under,
         budget: &Budget,
     ) -> Result<bool, CompileError> {
-        budget.charge_steps(PHASE, 1)?;
-        Ok(self.followed.insert((set, below)))
+        budget.charge_steps(PHASE, 1 + below.classes.len() as u64 / 8)?;
+        Ok(self.followed.insert((set, below.number)))
     }
 }
 

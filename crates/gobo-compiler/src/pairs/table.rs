@@ -30,7 +30,7 @@ const FEW_TOKENS: usize = 512;
 const SUFFIXES_PER_STEP: u64 = 8;
 
 /// Bytes of a pair that was asked for.
-const PAIR_BYTES: usize = 16;
+const PAIR_BYTES: u64 = 16;
 
 /// The suffix sets of some states, and what those that can come up below them do.
 pub(super) struct Followed {
@@ -214,6 +214,7 @@ impl<'a> RowTable<'a> {
                 if !asked.insert((suffixes, class)) {
                     continue;
                 }
+                self.budget.charge_bytes(PHASE, PAIR_BYTES)?;
                 let unders = &mut self.unders;
                 let under = self.under[class.index()]
                     .get_or_insert_with(|| unders.of(classes, calls, classes.states(calls, class)));
@@ -235,12 +236,12 @@ impl<'a> RowTable<'a> {
                 let stays = stays.then_some(suffixes);
                 for set in left.iter().copied().chain(stays) {
                     let followed = self.exits.as_mut();
-                    if followed.map_or(Ok(true), |exits| exits.is_new(set, under.number, self.budget))? {
+                    if followed.map_or(Ok(true), |exits| exits.is_new(set, &under, self.budget))? {
                         let below = under.classes.iter().map(|&below| (set, below));
                         open.extend(below.filter(|pair| !asked.contains(pair)));
                     }
                 }
-                let held = PAIR_BYTES + size_of::<Effect>() + left.len() * size_of::<SuffixSetId>();
+                let held = size_of::<Effect>() + left.len() * size_of::<SuffixSetId>();
                 self.budget.charge_bytes(PHASE, held as u64)?;
                 let from = all_left.len();
                 all_left.extend(left);
@@ -377,6 +378,7 @@ impl<'a> RowTable<'a> {
                 fresh
             }
         };
+        self.budget.charge_steps(PHASE, 1 + lists.len() as u64)?;
         if whole.is_none() && lists.iter().all(|of_exit| at.state(of_exit.0).is_none()) {
             return Ok(None);
         }

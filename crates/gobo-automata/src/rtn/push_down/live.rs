@@ -189,12 +189,14 @@ impl Subset {
             for &rule in &self.pushes[state.index()] {
                 let (frame, entry) = self.rules[rule];
                 let row = &self.rows[frame];
-                budget.charge_steps(PHASE, row.len() as u64)?;
+                let mut united = 0;
                 for &(exit, to) in row {
                     if ends(sets, entry, exit) {
+                        united += 1;
                         has_changed |= sets.unite(state, to);
                     }
                 }
+                budget.charge_steps(PHASE, (row.len() + united * sets.words) as u64)?;
             }
         }
         Ok(has_changed)
