@@ -1,5 +1,5 @@
 //! Masks do not depend on how large the automaton is: random grammars alone, and beside a long literal that shares nothing with them. Where that makes
-//! more states than calls, rows are found in another way (`gobo-compiler/src/pairs`).
+//! more states than calls, which it does in one case of eight, rows are found in another way (`gobo-compiler/src/pairs`).
 
 use gobo_types::{Binding, CompileError, Constraint, Dialect};
 use proptest::collection::vec;
