@@ -118,7 +118,7 @@ fn what_has_no_blocks_is_refused_by_name() {
     assert!(refusal.reason.contains("does not declare _INDENT"), "{refusal}");
 }
 
-const CHARS: &str = "ab\n ()";
+pub(super) const CHARS: &str = "ab\n ()";
 
 /// Parts of a body: symbols that stand together.
 fn part() -> impl Strategy<Value = Vec<&'static str>> {
@@ -179,7 +179,7 @@ pub(super) fn grammar() -> impl Strategy<Value = Lexed> {
 }
 
 /// Texts of lines.
-fn long() -> impl Strategy<Value = Vec<String>> {
+pub(super) fn long() -> impl Strategy<Value = Vec<String>> {
     let line = (0..4_usize, select(vec!["a", "b", "", "ab", "(a", "a)", "(", ")", " "]));
     let lines = vec(line, 2..7).prop_map(|lines| {
         let lines = lines.into_iter().map(|(blanks, text)| format!("{}{text}", " ".repeat(blanks)));

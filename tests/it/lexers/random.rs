@@ -118,10 +118,7 @@ pub(super) fn agrees(
     long: &[String],
 ) -> Result<bool, TestCaseError> {
     let lark = grammar.to_lark();
-    let indentation = grammar.blocks.as_ref().map_or_else(Indentation::default, |blocks| {
-        let [by, depth] = [blocks.by, blocks.depth].map(|number| u8::try_from(number).unwrap());
-        Indentation::new(by, depth).unwrap()
-    });
+    let indentation = indentation(grammar);
     for lexer in lexers() {
         let Some(reader) = grammar.reader(lexer.name() == "contextual") else { return Ok(false) };
         let constraint = constraint(&lark, lexer).indented(indentation);
@@ -130,6 +127,14 @@ pub(super) fn agrees(
         }
     }
     Ok(true)
+}
+
+/// How lines of a grammar's texts are indented.
+pub(super) fn indentation(grammar: &Lexed) -> Indentation {
+    grammar.blocks.as_ref().map_or_else(Indentation::default, |blocks| {
+        let [by, depth] = [blocks.by, blocks.depth].map(|number| u8::try_from(number).unwrap());
+        Indentation::new(by, depth).unwrap()
+    })
 }
 
 /// Compares a grammar under a lexer with a reader, on all texts over some characters up to a length and some long ones, and its masks with

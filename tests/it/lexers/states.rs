@@ -8,15 +8,16 @@ use gobo_automata::Lowered;
 use gobo_compiler::CompileOptions;
 use gobo_grammar::{Read, Texts, Written};
 use gobo_types::{
-    Binding, Budget, CompileError, CompileLimits, Constraint, Lexer, LookAhead, Report, TextStart,
+    Binding, Budget, CompileError, CompileLimits, Constraint, Indentation, Lexer, LookAhead, Report,
+    TextStart,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::TestCaseError;
 
-use super::random::grammar;
-use super::{constraint, texts, tokens};
+use super::random::{grammar, indentation};
+use super::{constraint, indented, texts, tokens};
 use crate::cases::config;
 use crate::subject::{answer, vocabulary_of};
 
@@ -24,8 +25,26 @@ use crate::subject::{answer, vocabulary_of};
 const CHARS: &str = "ab1 ";
 
 /// Tokens beside all bytes.
-const WORDS: [&str; 12] =
-    ["ab", "a1", "1 ", " a", "aab1", "b a", "ba1 ", "  ", "1a b", "a b a", "b1b1b", " 1 1 "];
+const WORDS: [&str; 18] = [
+    "ab",
+    "a1",
+    "1 ",
+    " a",
+    "aab1",
+    "b a",
+    "ba1 ",
+    "  ",
+    "1a b",
+    "a b a",
+    "b1b1b",
+    " 1 1 ",
+    "\n ",
+    "a\n",
+    "a\n b",
+    "\n  (",
+    ")\n",
+    "\na\n a\n  a\n",
+];
 
 /// Both lexers, with as many characters of look-ahead as there may be by states.
 fn lexers() -> [Lexer; 2] {
@@ -37,14 +56,13 @@ fn lexers() -> [Lexer; 2] {
 struct Form {
     constraint: Constraint,
     read: Read,
-    text_start: TextStart,
 }
 
 impl Form {
     /// Its matcher over the tokens of [`WORDS`]; `None` where no text is one.
     fn matcher(&self, vocabulary: &Arc<Vocabulary>, binding: &Binding) -> Option<Matcher> {
         let budget = Budget::new(CompileLimits::default());
-        let dfa = self.read.texts.dfa(self.text_start, &budget).unwrap();
+        let dfa = self.read.texts.dfa(self.constraint.text_start, &budget).unwrap();
         if dfa.is_empty() {
             return None;
         }
@@ -59,31 +77,41 @@ impl Form {
     }
 }
 
-/// By rules and by states; `None` where the grammar is refused.
-fn forms(grammar: &str, lexer: Lexer, text_start: TextStart) -> Option<[Form; 2]> {
-    let constraint = constraint(grammar, lexer).starting(text_start);
+/// By rules and by states; `None` where the grammar is refused, or states do not say enough of its blocks.
+fn forms(constraint: &Constraint) -> Option<[Form; 2]> {
+    const REFUSED: [&str; 2] = ["empty any number of times", "since the last block began"];
     let budget = Budget::new(CompileLimits::default());
-    let written = Written::of(&constraint).unwrap();
+    let written = Written::of(constraint).unwrap();
     let rules = match written.read(&budget) {
         Err(CompileError::Refused(_)) => return None,
         read => read.unwrap(),
     };
     let states = match written.read_by_states(&budget) {
-        Err(CompileError::Refused(refusal)) if refusal.reason.contains("empty any number of times") => {
+        Err(CompileError::Refused(refusal)) if REFUSED.iter().any(|words| refusal.reason.contains(words)) => {
             return None;
         }
         read => read.unwrap(),
     };
-    assert!(matches!(rules.texts, Texts::Rules(_)) && matches!(states.texts, Texts::States(_)));
-    Some([rules, states].map(|read| Form { constraint: constraint.clone(), read, text_start }))
+    assert!(matches!(rules.texts, Texts::Rules(_)));
+    if states.is_indented && matches!(states.texts, Texts::Rules(_)) {
+        return None;
+    }
+    assert!(matches!(states.texts, Texts::States(_)));
+    Some([rules, states].map(|read| Form { constraint: constraint.clone(), read }))
 }
 
-/// Compares both forms of a grammar on texts: what is taken, what is a beginning, and each mask on the way.
-fn agree(grammar: &str, text_start: TextStart, all: &[String]) -> Result<(), TestCaseError> {
+/// Compares both forms of a grammar on texts: what is taken, what is a beginning, and each mask on the way; whether there are both.
+fn agree(
+    grammar: &str,
+    indentation: Indentation,
+    text_start: TextStart,
+    all: &[String],
+) -> Result<bool, TestCaseError> {
     let tokens = tokens(&WORDS);
     let (vocabulary, binding) = (vocabulary_of(&tokens), Binding::new(vec![], tokens.len()));
     for lexer in lexers() {
-        let Some(forms) = forms(grammar, lexer, text_start) else { return Ok(()) };
+        let constraint = constraint(grammar, lexer).indented(indentation).starting(text_start);
+        let Some(forms) = forms(&constraint) else { return Ok(false) };
         let [narrow, narrow_states] = [0, 1].map(|of: usize| !forms[of].read.narrowed.is_empty());
         prop_assert!(narrow_states || !narrow, "what is left out is said\n{}", grammar);
         let [rules, states] = forms.map(|form| form.matcher(&vocabulary, &binding));
@@ -116,7 +144,7 @@ fn agree(grammar: &str, text_start: TextStart, all: &[String]) -> Result<(), Tes
         }
         prop_assert!(walked > 0);
     }
-    Ok(())
+    Ok(true)
 }
 
 proptest! {
@@ -130,7 +158,18 @@ proptest! {
     ) {
         let text_start = if is_stripped { TextStart::StripOneSpace } else { TextStart::Exact };
         let all: Vec<String> = texts(CHARS, 4).into_iter().chain(long).collect();
-        agree(&grammar.to_lark(), text_start, &all)?;
+        agree(&grammar.to_lark(), Indentation::default(), text_start, &all)?;
+    }
+
+    #[test]
+    fn states_have_the_blocks_of_rules(
+        grammar in indented::grammar(),
+        long in indented::long(),
+        is_stripped in any::<bool>(),
+    ) {
+        let text_start = if is_stripped { TextStart::StripOneSpace } else { TextStart::Exact };
+        let all: Vec<String> = texts(indented::CHARS, 4).into_iter().chain(long).collect();
+        agree(&grammar.to_lark(), indentation(&grammar), text_start, &all)?;
     }
 }
 
@@ -139,7 +178,7 @@ fn check(grammar: &str, chars: &str, most: usize, some: &[&str]) {
     let all: Vec<String> =
         texts(chars, most).into_iter().chain(some.iter().map(|text| (*text).to_owned())).collect();
     for text_start in [TextStart::Exact, TextStart::StripOneSpace] {
-        agree(grammar, text_start, &all).unwrap();
+        agree(grammar, Indentation::default(), text_start, &all).unwrap();
     }
 }
 
@@ -175,7 +214,7 @@ fn conflicts_are_decided_alike() {
 /// A token may begin as many rules as it has bytes, and the compiler does not run out of stack.
 #[test]
 fn a_token_begins_many_rules() {
-    let [_, form] = forms("start: \"(\" start \")\" | \"a\"", lexers()[1], TextStart::Exact).unwrap();
+    let [_, form] = forms(&constraint("start: \"(\" start \")\" | \"a\"", lexers()[1])).unwrap();
     for depth in [256, 257, 4_096] {
         let (opened, closed) = ("(".repeat(depth), format!("a{}", ")".repeat(depth - 1)));
         let tokens = tokens(&[&opened, &closed]);
@@ -210,7 +249,7 @@ fn states_of_levels(levels: u8) -> u64 {
          NL: /(\\n|#[^\\n]*\\n)+/\nCOMMENT: /#[^\\n]*\\n/\n%ignore COMMENT\n%ignore \" \"\n",
         all.join("\n")
     );
-    let [_, states] = forms(&grammar, lexers()[1], TextStart::Exact).unwrap();
+    let [_, states] = forms(&constraint(&grammar, lexers()[1])).unwrap();
     let budget = Budget::new(CompileLimits::default());
     states.read.texts.dfa(TextStart::Exact, &budget).unwrap();
     budget.peak_states()
@@ -229,4 +268,61 @@ fn productions_of_all_lengths() {
     check("start: a*\na: b | \"(\" a* \")\"\nb: c\nc: e \"x\" e\ne: ", "(x)", 7, &["((x)(xx))x"]);
     check("start: l | r\nl: l \"a\" | \"b\"\nr: \"a\" r | \"c\"", "abc", 6, &["baaaaaa", "aaaaaaac"]);
     check("start: [\"a\"] e start \"b\" | e\ne: ", "ab", 7, &["aaabbb", "bbb"]);
+}
+
+/// Checks a grammar with blocks on some texts, and all short ones over some characters: both forms read it.
+fn check_blocks(grammar: &str, (by, depth): (u8, u8), chars: &str, most: usize, some: &[&str]) {
+    let some = some.iter().map(|text| (*text).to_owned());
+    let all: Vec<String> = texts(chars, most).into_iter().chain(some).collect();
+    let indentation = Indentation::new(by, depth).unwrap();
+    for text_start in [TextStart::Exact, TextStart::StripOneSpace] {
+        assert!(agree(grammar, indentation, text_start, &all).unwrap(), "{grammar}");
+    }
+}
+
+/// Statements on one line and over several ones, with blocks that go on with others at their level, and brackets in brackets.
+#[test]
+fn blocks_are_found_by_the_level_below() {
+    const TEXTS: [&str; 14] = [
+        "a:\n b\nc:\n b\nb\n",
+        "a:\n a:\n  b\n c:\n  b\nb\n",
+        "a:\n a:\n  b\nc:\n b\n",
+        "a b:b\nc:\n b\n",
+        "a:b\nc:b\nc:b\n",
+        "a:\n a:b\n c:b\nb",
+        "a:\n a:\n  b\n\n \n  #x\n#x\n b\n",
+        "a:\n a:\n  a:\n   b\n",
+        "@b\n@b\na:\n @b\n a:\n  b\n",
+        "a b(b,\n(\n\n b)\n):\n b(\n)\nb\n",
+        "a((b)\n:\n b\n",
+        "a:\n b\n ",
+        "a:\n  b\n",
+        "(b)\n",
+    ];
+    let grammar = "start: (_NL | stmt)*\nstmt: e _NL | \"a\" [e] \":\" suite [\"c\" \":\" suite] | mark+ \"a\" [e] \":\" suite\nmark: \"@\" e _NL\n\
+                   suite: e _NL | _NL _INDENT stmt+ _DEDENT\ne: \"b\" | e \"(\" [e (\",\" e)*] \")\" | \"(\" e \")\"\n\
+                   _NL: (/(\\r?\\n[\\t ]*)+/ | /#[^\\n]*/)+\n%ignore \" \"\n%declare _INDENT _DEDENT";
+    check_blocks(grammar, (1, 2), "ab:\n (", 5, &TEXTS);
+    check_blocks(grammar, (2, 3), "b@\n )", 4, &TEXTS);
+}
+
+/// Rules read what states do not: lines without end above each other on the stack of the parser, and blocks that another rule ends.
+#[test]
+fn rules_read_what_states_do_not() {
+    let newline = "_NL: /(\\n *)+/\n%declare _INDENT _DEDENT";
+    let budget = Budget::new(CompileLimits::default());
+    for rule in [
+        "x: \"a\" _NL x | \"b\" _NL | \"c\" _NL _INDENT x _DEDENT",
+        "x: \"a\" x | \"b\" _NL _INDENT x _DEDENT | \"c\" _NL",
+    ] {
+        let constraint = constraint(&format!("start: x\n{rule}\n{newline}"), lexers()[1]);
+        let written = Written::of(&constraint).unwrap();
+        let refusal = written.read_by_states(&budget).unwrap_err().to_string();
+        assert!(refusal.contains("64 symbols"), "{refusal}");
+        assert!(matches!(written.read(&budget).unwrap().texts, Texts::Rules(_)));
+    }
+    let halves = format!("start: begin \"a\" _NL _DEDENT\nbegin: \"b\" _NL _INDENT\n{newline}");
+    let halves = constraint(&halves, lexers()[1]);
+    let read = Written::of(&halves).unwrap().read_by_states(&budget).unwrap();
+    assert!(matches!(read.texts, Texts::Rules(_)));
 }

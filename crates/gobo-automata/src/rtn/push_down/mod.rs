@@ -95,7 +95,7 @@ pub struct PushDown {
 pub struct Node {
     /// Texts that are read.
     pub reads: Vec<ReadId>,
-    /// Frames that are pushed, each with the node above it.
+    /// Frames that are pushed, each with the node above it, where something is read before the frame is popped.
     pub pushes: Vec<(FrameId, NodeId)>,
     /// How the top of the stack is popped.
     pub ends: Vec<EndId>,

@@ -257,6 +257,9 @@ impl Construction<'_> {
             members.clear();
             let above: Vec<NodeId> = of_frame.iter().map(|push| push.1).collect();
             self.enter(&above, &mut members)?;
+            let ends =
+                |&position: &u32| of.nodes.get(position as usize).is_some_and(|node| !node.ends.is_empty());
+            debug_assert!(!members.iter().any(ends), "a frame is popped before anything is read");
             let key = (of_frame[0].0, self.set(&mut members)?);
             self.is_pushed[key.0] = true;
             let rules = &mut self.rules;

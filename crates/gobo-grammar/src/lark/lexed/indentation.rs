@@ -104,9 +104,26 @@ impl Blocks {
         self.newline
     }
 
+    /// How many brackets of a production are open after so many of its symbols.
+    pub(super) fn brackets(&self, production: ProductionId, read: usize) -> u32 {
+        self.brackets[production][read]
+    }
+
     /// Whether brackets of a production are open after so many of its symbols.
     pub(super) fn is_within_brackets(&self, production: ProductionId, read: usize) -> bool {
-        self.brackets[production][read] > 0
+        self.brackets(production, read) > 0
+    }
+
+    /// Whether each production ends the blocks that it begins, and no others.
+    pub(super) fn are_balanced(&self, productions: &Productions) -> bool {
+        productions.all.iter().all(|production| {
+            let open = production.body.iter().try_fold(0_u32, |open, symbol| match *symbol {
+                Symbol::Terminal(terminal) if terminal == self.indent => Some(open + 1),
+                Symbol::Terminal(terminal) if terminal == self.dedent => open.checked_sub(1),
+                Symbol::Terminal(_) | Symbol::Rule(_) => Some(open),
+            });
+            open == Some(0)
+        })
     }
 
     /// Refuses newlines that are read as what another terminal matches.
@@ -172,7 +189,7 @@ fn brackets(
 }
 
 /// Whether a terminal's only text is a bracket, and opens.
-fn bracket(terminal: &Terminal) -> Option<bool> {
+pub(super) fn bracket(terminal: &Terminal) -> Option<bool> {
     let only = only_text(&terminal.text.node)?;
     let is_in = |brackets: &str| brackets.contains(&only) && only.len() == 1;
     let [opens, closes] = BRACKETS.map(is_in);

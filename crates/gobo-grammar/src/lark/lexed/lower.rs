@@ -45,15 +45,18 @@ pub(crate) fn lower(
     let scanner = Scanner::of(&nodes, preference(&productions, lexer), budget);
     let scanner = scanner.map_err(|error| placed(modules, &productions, error, budget))?;
     let input = Input { productions: &productions, tables: &tables, blocks: blocks.as_ref(), lexer };
+    let entries = input.entries(modules, budget)?;
     let skips = if is_longest { modules.initial_skip.unwrap_or(false) } else { true };
     let by_rules = || match form {
-        Form::States if input.may_have_frames(modules) => Ok(None),
-        Form::States | Form::Smaller => by_rules(modules, input, &scanner, skips, budget),
+        Form::States if entries.is_some() => Ok(None),
+        Form::States | Form::Smaller => {
+            by_rules(modules, input, &scanner, (skips, entries.is_some()), budget)
+        }
     };
     let checked = blocks.as_ref().map_or(Ok(()), |blocks| blocks.check(modules, &productions, &scanner));
-    let read = checked.and_then(|()| match by_rules()? {
-        Some(read) => Ok(read),
-        None => by_states(input, &scanner, budget),
+    let read = checked.and_then(|()| match (by_rules()?, &entries) {
+        (None, Some(entries)) => by_states(input, entries, &scanner, budget),
+        (read, _) => Ok(read.expect("rules are bounded only where states can do without them")),
     });
     let (texts, mut narrowed, has_others) = read.map_err(|stuck| match stuck {
         Stuck::Over(error) => error,
@@ -113,13 +116,21 @@ struct Input<'a> {
 }
 
 impl Input<'_> {
-    /// Whether its texts can be read by the states of the parser: all its terminals are Lark's.
-    fn may_have_frames(self, modules: &Modules<'_>) -> bool {
+    /// What may lie on the stack if its texts are read by the states of the parser, which needs that all its terminals are Lark's.
+    ///
+    /// # Errors
+    /// [`CompileError::OverBudget`].
+    fn entries(
+        self,
+        modules: &Modules<'_>,
+        budget: &Budget,
+    ) -> Result<Option<frames::Entries>, CompileError> {
         let is_plain = |terminal: &Terminal| terminal.text.nested.is_none() && terminal.text.budget.is_none();
-        self.lexer != Lexer::Longest
-            && self.blocks.is_none()
+        let Input { productions, tables, blocks, lexer } = self;
+        let may_have = lexer != Lexer::Longest
             && modules.tokens.sets.is_empty()
-            && self.productions.terminals.iter().all(is_plain)
+            && productions.terminals.iter().all(is_plain);
+        if may_have { frames::Entries::of(productions, tables, blocks, budget) } else { Ok(None) }
     }
 }
 
@@ -131,7 +142,7 @@ fn by_rules(
     modules: &Modules<'_>,
     input: Input<'_>,
     scanner: &Scanner<'_>,
-    skips: bool,
+    (skips, is_bounded): (bool, bool),
     budget: &Budget,
 ) -> Result<Option<Texted>, Stuck> {
     let Input { productions, tables, blocks, lexer } = input;
@@ -139,7 +150,6 @@ fn by_rules(
     let mut lexemes =
         Lexemes::new(&productions.terminals, &productions.ignored, scanner, look_ahead, budget)?;
     lexemes.lines.terminals = blocks.map(Blocks::terminals);
-    let is_bounded = input.may_have_frames(modules);
     let options = (lexer, skips, is_bounded);
     let Some(variants) = variants::variants(productions, (tables, blocks), &mut lexemes, options, budget)?
     else {
@@ -158,13 +168,19 @@ fn by_rules(
 }
 
 /// Texts by the states of the parser.
-fn by_states(input: Input<'_>, scanner: &Scanner<'_>, budget: &Budget) -> Result<Texted, Stuck> {
-    let Input { productions, tables, lexer, .. } = input;
+fn by_states(
+    input: Input<'_>,
+    entries: &frames::Entries,
+    scanner: &Scanner<'_>,
+    budget: &Budget,
+) -> Result<Texted, Stuck> {
+    let Input { productions, tables, blocks, lexer } = input;
     let asked = lexer.look_ahead().unwrap_or_default().characters();
     let look_ahead = asked.min(MOST_LOOK_AHEAD);
     let mut lexemes =
         Lexemes::new(&productions.terminals, &productions.ignored, scanner, look_ahead, budget)?;
-    let frames = frames::frames(productions, tables, &mut lexemes, lexer, budget)?;
+    lexemes.lines.terminals = blocks.map(Blocks::terminals);
+    let frames = frames::frames(productions, (tables, entries, blocks), &mut lexemes, lexer, budget)?;
     let cuts = frames.cuts.iter().map(|&cut| narrowed(productions, &lexemes.guards.cuts[cut]));
     let mut narrowed: Vec<ReportEntry> = cuts.collect();
     if look_ahead < asked && !narrowed.is_empty() {
@@ -173,7 +189,7 @@ fn by_states(input: Input<'_>, scanner: &Scanner<'_>, budget: &Budget) -> Result
         );
         narrowed.push(ReportEntry::whole("lexer_look_ahead", why));
     }
-    Ok((Texts::States(frames.push_down), narrowed, false))
+    Ok((Texts::States(frames.push_down), narrowed, lexemes.lines.has_others))
 }
 
 /// Lets a lexer have its way with conflicts: under Lark's they are settled, and terminals with the empty text are refused; under `longest` all

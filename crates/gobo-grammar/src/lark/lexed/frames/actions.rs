@@ -1,6 +1,6 @@
 //! What the parser does before a terminal, as far as that is known without the frames.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use gobo_types::{Budget, CompileError, DenseId as _, RefusalKind, Table};
@@ -8,21 +8,20 @@ use gobo_types::{Budget, CompileError, DenseId as _, RefusalKind, Table};
 use super::super::bits::Bits;
 use super::super::grammar::{NonterminalId, ProductionId, Productions, Symbol, TerminalId};
 use super::super::tables::{ParserState, START, Tables};
+use super::entries::{Entries, Entry, PHASE, after_symbols};
 use crate::bnf::shown;
-
-pub(super) const PHASE: &str = "reading texts by parser states";
 
 /// Bytes of a node.
 pub(super) const NODE_BYTES: u64 = 160;
 
-/// States of the parser, the last one on top.
-pub(super) type Stack = Vec<ParserState>;
+/// What is on top of the stack, the last entry uppermost, which is a state.
+pub(super) type Stack = Vec<Entry>;
 
 /// What the parser does before a terminal.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Action {
-    /// It shifts, with these frames on the stack, to that state.
-    Shift(Stack, ParserState),
+    /// It shifts above this stack.
+    Shift(Stack),
     /// It reduces to a rule, and so many frames are to be popped before the one above which the rule is.
     Pop(NonterminalId, usize),
     /// It accepts.
@@ -41,6 +40,7 @@ pub(super) struct Actions {
 pub(super) struct Parser<'a> {
     productions: &'a Productions,
     tables: &'a Tables,
+    entries: &'a Entries,
     is_frame: Table<ParserState, bool>,
     /// `[productions][symbols + 1]`: how many of the states after its first symbols are frames.
     frames: Table<ProductionId, Vec<usize>>,
@@ -54,28 +54,15 @@ impl<'a> Parser<'a> {
     pub(super) fn new(
         productions: &'a Productions,
         tables: &'a Tables,
+        entries: &'a Entries,
         budget: &'a Budget,
     ) -> Result<Self, CompileError> {
-        // The states after so many symbols of each production.
-        let mut after: BTreeMap<(ProductionId, usize), Vec<ParserState>> = BTreeMap::new();
-        let mut is_frame = Table::filled(false, tables.shifts.len());
-        for (state, shifts) in tables.shifts.enumerate() {
-            for &symbol in shifts.keys() {
-                let Symbol::Rule(rule) = symbol else { continue };
-                is_frame[state] = true;
-                for &production in &productions.of[rule] {
-                    let body = &productions.all[production].body;
-                    budget.charge_steps(PHASE, 1 + body.len() as u64)?;
-                    let mut at = state;
-                    for (read, symbol) in (1..).zip(body) {
-                        at = tables.shifts[at][symbol];
-                        after.entry((production, read)).or_default().push(at);
-                    }
-                }
-            }
-        }
+        let after = after_symbols(productions, tables, budget)?;
         let size: usize = after.values().map(Vec::len).sum();
-        budget.charge_bytes(PHASE, size as u64 * 4)?;
+        let mut is_frame = entries.has_lines.clone();
+        for (state, shifts) in tables.shifts.enumerate() {
+            is_frame[state] |= shifts.keys().any(|symbol| matches!(symbol, Symbol::Rule(_)));
+        }
         // What is popped is known of a production, whichever states it has led to.
         loop {
             budget.charge_steps(PHASE, size as u64)?;
@@ -102,10 +89,16 @@ impl<'a> Parser<'a> {
             std::iter::once(0).chain(counts).collect()
         });
         let frames = frames.collect();
-        Ok(Self { productions, tables, is_frame, frames, known: HashMap::new(), budget })
+        Ok(Self { productions, tables, entries, is_frame, frames, known: HashMap::new(), budget })
     }
 
-    /// What the parser does with these states above the frames.
+    /// What is pushed of a stack: levels, and states that are frames.
+    pub(super) fn frames(&self, stack: &[Entry]) -> Stack {
+        let is_pushed = |of: &Entry| of.state().is_none_or(|of| self.is_frame[of.state]);
+        stack.iter().copied().filter(is_pushed).collect()
+    }
+
+    /// What the parser does with this above the frames.
     pub(super) fn actions(&mut self, stack: &Stack) -> Result<Rc<Actions>, CompileError> {
         if let Some(known) = self.known.get(stack) {
             return Ok(Rc::clone(known));
@@ -121,7 +114,7 @@ impl<'a> Parser<'a> {
             of.push(actions);
         }
         let frames = of.iter().flatten().map(|action| match action {
-            Action::Shift(frames, _) => 48 + frames.len() * 4,
+            Action::Shift(stack) => 48 + stack.len() * size_of::<Entry>(),
             Action::Pop(..) | Action::Accept => 48,
         });
         let held = frames.sum::<usize>() + 24 * terminals;
@@ -142,30 +135,32 @@ impl<'a> Parser<'a> {
         let mut known: HashSet<Stack> = HashSet::from([stack.clone()]);
         let mut open = vec![stack.clone()];
         while let Some(stack) = open.pop() {
-            let Some(&top) = stack.last() else { continue };
+            let Some(top) = stack.last().and_then(|top| top.state()) else { continue };
             self.budget.charge_steps(PHASE, 1 + stack.len() as u64)?;
             if terminal == end {
-                if stack.first() == Some(&START) && whole == Some(&top) {
+                let first = stack.iter().find_map(|entry| entry.state());
+                if first.is_some_and(|of| of.state == START) && whole == Some(&top.state) {
                     found.push(Action::Accept);
                 }
-            } else if let Some(to) = self.tables.shift(top, TerminalId::new(terminal)) {
-                let frames = stack.iter().copied().filter(|&state| self.is_frame[state]);
-                found.push(Action::Shift(frames.collect(), to));
+            } else if self.tables.shift(top.state, TerminalId::new(terminal)).is_some() {
+                found.push(Action::Shift(stack.clone()));
             }
-            for production in self.reduced(top, terminal) {
-                let of = &self.productions.all[production];
-                let Some(left) = stack.len().checked_sub(of.body.len()).filter(|left| *left > 0) else {
-                    let frames = self.frames[production][of.body.len() - stack.len()];
-                    found.push(Action::Pop(of.origin, frames));
-                    continue;
+            for production in self.reduced(top.state, terminal) {
+                let origin = self.productions.all[production].origin;
+                let left = match self.popped(&stack, production) {
+                    Ok(left) => left,
+                    Err(frames) => {
+                        found.push(Action::Pop(origin, frames));
+                        continue;
+                    }
                 };
                 let mut after = stack[..left].to_vec();
-                let above = self.tables.shifts[after[left - 1]].get(&Symbol::Rule(of.origin));
+                let above = self.goto(&after, origin);
                 after.extend(above);
                 if after.len() > most {
-                    return Err(self.endless(of.origin));
+                    return Err(self.endless(origin));
                 }
-                self.budget.charge_bytes(PHASE, 32 + after.len() as u64 * 4)?;
+                self.budget.charge_bytes(PHASE, 32 + (after.len() * size_of::<Entry>()) as u64)?;
                 if above.is_some() && known.insert(after.clone()) {
                     open.push(after);
                 }
@@ -174,6 +169,58 @@ impl<'a> Parser<'a> {
         found.sort_unstable();
         found.dedup();
         Ok(found)
+    }
+
+    /// How much of a stack is left, with a state on top, when the states of a production are popped; how many frames are to be popped besides,
+    /// before that state, if it is not there. Levels are popped with what is above them.
+    fn popped(&self, stack: &[Entry], production: ProductionId) -> Result<usize, usize> {
+        let mut symbols = self.productions.all[production].body.len();
+        for (at, entry) in stack.iter().enumerate().rev() {
+            match entry {
+                Entry::State(_) if symbols == 0 => return Ok(at + 1),
+                Entry::State(_) => symbols -= 1,
+                Entry::Level(_) => {}
+            }
+        }
+        Err(self.frames[production][symbols])
+    }
+
+    /// The state above a stack after a rule.
+    fn goto(&self, stack: &[Entry], rule: NonterminalId) -> Option<Entry> {
+        let (below, rule) = (stack.last()?.state()?, Symbol::Rule(rule));
+        let &to = self.tables.shifts[below.state].get(&rule)?;
+        Some(Entry::State(self.entries.after(below, rule, to)))
+    }
+
+    /// Reduces a stack as long as the same is reduced before each of some terminals.
+    pub(super) fn reduce(&self, stack: &mut Stack, next: &Bits) -> Result<(), CompileError> {
+        let end = self.productions.terminals.len();
+        let most = stack.len() + self.tables.shifts.len();
+        while let Some(top) = stack.last().and_then(|top| top.state()) {
+            self.budget.charge_steps(PHASE, next.words() as u64)?;
+            let mut only = None;
+            for terminal in next.iter() {
+                let is_shifted =
+                    terminal != end && self.tables.shift(top.state, TerminalId::new(terminal)).is_some();
+                let mut reduced = self.reduced(top.state, terminal);
+                let (Some(production), None, false) = (reduced.next(), reduced.next(), is_shifted) else {
+                    return Ok(());
+                };
+                if *only.get_or_insert(production) != production {
+                    return Ok(());
+                }
+            }
+            let Some(production) = only else { return Ok(()) };
+            let Ok(left) = self.popped(stack, production) else { return Ok(()) };
+            let origin = self.productions.all[production].origin;
+            let Some(above) = self.goto(&stack[..left], origin) else { return Ok(()) };
+            stack.truncate(left);
+            stack.push(above);
+            if stack.len() > most {
+                return Err(self.endless(origin));
+            }
+        }
+        Ok(())
     }
 
     fn endless(&self, rule: NonterminalId) -> CompileError {

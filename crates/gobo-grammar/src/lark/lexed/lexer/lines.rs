@@ -74,6 +74,29 @@ impl Lexemes<'_> {
         Ok(Beginning { guard: if decides { begins.guard } else { GuardId::PASS }, after, ..begins })
     }
 
+    /// The terminals that may come next at a place, the end of the text after them.
+    pub(in super::super) fn next(&self, place: PlaceId) -> Bits {
+        let Place { may_end, letters, levels, begins, .. } = &self.places[place];
+        let end = self.terminals.len();
+        let mut next = Bits::new(end + 1);
+        letters.iter().for_each(|letter| next.insert(letter.terminal.index()));
+        if *may_end {
+            next.insert(end);
+        }
+        if let Some([_, indent, dedent]) = self.lines.terminals {
+            if levels.may_indent {
+                next.insert(indent.index());
+            }
+            if levels.may_dedent {
+                next.insert(dedent.index());
+            }
+        }
+        for &(_, place) in begins.iter().flat_map(|begins| &begins.after) {
+            next.unite(&self.next(place));
+        }
+        next
+    }
+
     /// The number of a language of texts.
     pub(super) fn texts_id(&mut self, language: Language) -> TextsId {
         if let Some(&known) = self.texts_of.get(&language) {

@@ -12,4 +12,4 @@ mod texts;
 pub(super) use guards::{Cut, CutId, GuardId};
 pub(super) use lexemes::Lexemes;
 pub(super) use order::lexer;
-pub(super) use places::{ActiveId, Levels, PlaceId, Texts, TextsId};
+pub(super) use places::{ActiveId, Letter, Levels, PlaceId, RestId, Texts, TextsId};
