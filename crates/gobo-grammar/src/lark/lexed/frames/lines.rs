@@ -27,8 +27,8 @@ impl Explorer<'_, '_> {
     pub(super) fn level(&self, stack: &[Entry], place: PlaceId) -> Option<u8> {
         let of = &self.lexemes.places[place];
         let does_matter = of.begins.is_some() || of.levels.may_dedent;
-        let marked = || stack.iter().rev().find_map(|entry| entry.level());
-        of.levels.open.or_else(|| if does_matter { marked() } else { None })
+        let on_stack = || stack.iter().rev().find_map(|entry| entry.level());
+        of.levels.open.or_else(|| if does_matter { on_stack() } else { None })
     }
 
     /// A newline has ended, but for blanks.
