@@ -47,16 +47,23 @@ pub(crate) fn lower(
     let input = Input { productions: &productions, tables: &tables, blocks: blocks.as_ref(), lexer };
     let entries = input.entries(modules, budget)?;
     let skips = if is_longest { modules.initial_skip.unwrap_or(false) } else { true };
-    let by_rules = || match form {
+    let unbounded = |read: Option<Texted>| read.expect("only bounded rules are given up");
+    let smaller = || match form {
         Form::States if entries.is_some() => Ok(None),
         Form::States | Form::Smaller => {
             by_rules(modules, input, &scanner, (skips, entries.is_some()), budget)
         }
     };
     let checked = blocks.as_ref().map_or(Ok(()), |blocks| blocks.check(modules, &productions, &scanner));
-    let read = checked.and_then(|()| match (by_rules()?, &entries) {
-        (None, Some(entries)) => by_states(input, entries, &scanner, budget),
-        (read, _) => Ok(read.expect("rules are bounded only where states can do without them")),
+    let read = checked.and_then(|()| match (smaller()?, &entries) {
+        (None, Some(entries)) => match (by_states(input, entries, &scanner, budget), form) {
+            // Lines by right recursion, say, which rules read as far as the budget goes.
+            (Err(Stuck::Over(CompileError::Refused(_))), Form::Smaller) if blocks.is_some() => {
+                by_rules(modules, input, &scanner, (skips, false), budget).map(unbounded)
+            }
+            (read, _) => read,
+        },
+        (read, _) => Ok(unbounded(read)),
     });
     let (texts, mut narrowed, has_others) = read.map_err(|stuck| match stuck {
         Stuck::Over(error) => error,
