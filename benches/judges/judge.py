@@ -258,6 +258,7 @@ def main():
     options.add_argument("--sentences", type=int, default=1000)
     options.add_argument("--largest", type=int, default=60, help="productions before the shortest ones are taken")
     options.add_argument("--glued", type=float, default=0.3, help="how often nothing stands between two terminals")
+    options.add_argument("--end", default="", help="what each sentence ends with; added where it does not")
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--tokenizer", default="o200k_base")
     options.add_argument("--option", action="append", default=[], help="an option for gobo")
@@ -271,7 +272,7 @@ def main():
         text = sentences.sentence()
         if sentences.draw.random() < 0.4:
             text = sentences.damaged(text)
-        texts.setdefault(text)
+        texts.setdefault(text if text.endswith(args.end) else text + args.end)
     texts = list(texts)
     ours = gobo_reads(args, texts)
     lark_s = [lark_reads(parser, text) for text in texts]

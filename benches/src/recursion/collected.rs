@@ -1,4 +1,4 @@
-//! Grammars of whole languages as others have published them, under Lark's lexers, and the library's own.
+//! Grammars of whole languages as others have published them, each under a lexer, and the library's own.
 
 use anyhow::Context;
 use gobo_types::{Constraint, Dialect, Lexer, LookAhead};
@@ -24,13 +24,14 @@ const fn limits(compile_ms: f64, file_mib: f64, fill_us: (f64, f64)) -> Limits {
 const BASIC: Lexer = Lexer::Basic(LookAhead::DEFAULT);
 const CONTEXTUAL: Lexer = Lexer::Contextual(LookAhead::DEFAULT);
 
-const COLLECTED: [Collected; 6] = [
+const COLLECTED: [Collected; 7] = [
     ("go_basic", "syncode--go.lark", BASIC, "go", limits(400.0, 4.0, (4.0, 15.0))),
     ("go_contextual", "syncode--go.lark", CONTEXTUAL, "go", limits(800.0, 4.0, (4.0, 15.0))),
     ("python_basic", "syncode--python.lark", BASIC, "python", limits(1000.0, 8.0, (4.0, 15.0))),
     ("python_contextual", "syncode--python.lark", CONTEXTUAL, "python", limits(2000.0, 8.0, (4.0, 15.0))),
     ("syncode_c_basic", "syncode--c.lark", BASIC, "syncode_c", limits(100.0, 1.0, (3.0, 8.0))),
     ("syncode_c_contextual", "syncode--c.lark", CONTEXTUAL, "syncode_c", limits(100.0, 1.0, (3.0, 8.0))),
+    ("rfc_longest", "llguidance--rfc.lark", Lexer::Longest, "rfc", limits(500.0, 4.0, (2.0, 8.0))),
 ];
 
 /// The library's queries in SQL.

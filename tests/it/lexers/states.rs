@@ -326,3 +326,26 @@ fn rules_read_what_states_do_not() {
     let read = Written::of(&halves).unwrap().read_by_states(&budget).unwrap();
     assert!(matches!(read.texts, Texts::Rules(_)));
 }
+
+/// Where a grammar would have many exits states read it; where they cannot, rules do, however many these have.
+#[test]
+fn what_states_refuse_of_large_grammars_is_read_by_rules() {
+    // A tail ends in one way for each letter that it may have ended with: none before it may follow.
+    let letters: Vec<char> = ('a'..='z').chain('A'..='N').collect();
+    let tails = letters.iter().enumerate();
+    let tails: Vec<String> = tails.map(|(at, letter)| format!("s{}: s{at} [\"{letter}\"]", at + 1)).collect();
+    let any: Vec<String> = letters.iter().map(|letter| format!("\"{letter}\"")).collect();
+    let read = |lines: &str| {
+        let text = format!(
+            "start: lines\n{lines}\nline: s{} ({})* _NL\nblock: \"!\" _NL _INDENT lines _DEDENT\ns0: \".\"\n{}\n\
+             _NL: /(\\n *)+/\n%declare _INDENT _DEDENT\n",
+            letters.len(),
+            any.join(" | "),
+            tails.join("\n")
+        );
+        let constraint = constraint(&text, lexers()[1]);
+        Written::of(&constraint).unwrap().read(&Budget::new(CompileLimits::default())).unwrap().texts
+    };
+    assert!(matches!(read("lines: (line | block)+"), Texts::States(_)));
+    assert!(matches!(read("lines: (line | block) [lines]"), Texts::Rules(_)));
+}

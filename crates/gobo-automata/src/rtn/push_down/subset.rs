@@ -259,7 +259,10 @@ impl Construction<'_> {
             self.enter(&above, &mut members)?;
             let ends =
                 |&position: &u32| of.nodes.get(position as usize).is_some_and(|node| !node.ends.is_empty());
-            debug_assert!(!members.iter().any(ends), "a frame is popped before anything is read");
+            if members.iter().any(ends) {
+                let reason = "a frame is popped before anything is read";
+                return Err(CompileError::Failed(reason.into()));
+            }
             let key = (of_frame[0].0, self.set(&mut members)?);
             self.is_pushed[key.0] = true;
             let rules = &mut self.rules;
