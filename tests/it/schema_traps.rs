@@ -421,6 +421,47 @@ fn a_schema_for_objects_evaluates_no_items() {
     );
 }
 
+/// Lists and objects that `enum` and `const` name are told apart, also where only a part of the values have to satisfy both.
+#[test]
+fn enum_and_const_side_by_side_both_hold() {
+    for (listed, constant, other) in
+        [("[1,2]", "[1,3]", "[1]"), (r#"{"a":1}"#, r#"{"a":2}"#, "{}"), ("[[null]]", "[[true]]", "[]")]
+    {
+        let both = |values: &str| format!(r#"{{"enum": [{values}], "const": {constant}}}"#);
+        let all = [listed, constant, other];
+        let never = both(listed);
+        refused(&never, RefusalKind::Unsatisfiable, &[]);
+        check(&format!(r#"{{"anyOf": [{never}, {{"type": "string"}}]}}"#), &[r#""x""#], &all);
+        check(&format!(r#"{{"not": {{"not": {}}}}}"#, both(constant)), &[constant], &[listed, other]);
+        let several = both(&format!("{listed}, {constant}"));
+        for schema in [
+            several.clone(),
+            format!(r#"{{"anyOf": [{several}, {{"type": "string"}}]}}"#),
+            format!(r#"{{"if": {{"type": "string"}}, "else": {several}}}"#),
+        ] {
+            check(&schema, &[constant], &[listed, other]);
+        }
+        check(
+            &format!(r#"{{"not": {several}, "type": ["array", "object"]}}"#),
+            &[listed, other],
+            &[constant],
+        );
+    }
+}
+
+/// A reference may lead to what is a value elsewhere.
+#[test]
+fn a_value_is_no_schema_where_it_is_listed() {
+    let value = r#"[{"type":"string"}]"#;
+    for schemas in [
+        format!(r##"{{"enum": [{value}]}}, {{"$ref": "#/anyOf/0/enum/0/0"}}"##),
+        format!(r##"{{"$ref": "#/anyOf/1/enum/0/0"}}, {{"enum": [{value}]}}"##),
+    ] {
+        let schema = format!(r#"{{"anyOf": [{schemas}, {{"type": "array", "maxItems": 0}}]}}"#);
+        check(&schema, &[value, r#""x""#, "[]"], &[r#"["x"]"#, r#"{"type":"string"}"#, "1"]);
+    }
+}
+
 #[test]
 fn listed_objects_stand_in_the_order_of_the_place() {
     let schema = r#"{"enum":[{"ab":null},{"a":1,"ab":null}]}"#;

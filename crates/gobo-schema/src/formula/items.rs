@@ -14,7 +14,7 @@ use crate::formula::expansion::{Expansion, Leaves, Literal, opposite};
 use crate::formula::formulas::{ALWAYS, Atom, FormulaId, NEVER};
 use crate::read::node::{FALSE, Keyword, NodeId, TRUE, Types};
 use crate::read::nodes::Nodes;
-use crate::read::value::Json;
+use crate::read::value::{Json, ValueSet};
 
 /// A demand on the items that follow in an array. Positions count from the first item of all, so that the derivative by an
 /// item leaves demands on later ones as they are; positions that have passed are written as 0.
@@ -154,16 +154,16 @@ impl Expansion<'_, Arrays> {
         &mut self,
         nodes: &mut Nodes<'_>,
         node: NodeId,
-        values: &[Json],
+        values: &ValueSet,
         holds: bool,
     ) -> Result<FormulaId, CompileError> {
-        nodes.charge(values.len() as u64)?;
+        nodes.charge(values.list().len() as u64)?;
         let mut ways = Vec::new();
-        for (at, value) in values.iter().enumerate() {
+        for (at, value) in values.list().iter().enumerate() {
             let Json::Array(items) = value else { continue };
             let mut parts = Vec::new();
             for (position, item) in (0_u64..).zip(items.iter()) {
-                let schema = nodes.constant(node, at, &position.to_string(), item)?;
+                let schema = nodes.constant(node, (values, at), &position.to_string(), item)?;
                 parts.push(self.every(position, Some(position + 1), schema, holds)?);
             }
             let length = items.len() as u64;
@@ -269,7 +269,7 @@ impl Leaves for Arrays {
                 let unique = ItemAtom::Unique(Rc::new([]));
                 expansion.formulas.atom(if holds { unique } else { unique.dual() })?
             }
-            Keyword::Values(values) => expansion.listed(nodes, node, values.list(), holds)?,
+            Keyword::Values(values) => expansion.listed(nodes, node, values, holds)?,
             Keyword::UnevaluatedItems(schema) => return expansion.unevaluated(nodes, node, *schema, holds),
             _ => {
                 if holds {

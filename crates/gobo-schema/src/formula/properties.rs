@@ -16,7 +16,7 @@ use crate::formula::listed::Listed;
 use crate::formula::names::{NameSet, properties_of};
 use crate::read::node::{FALSE, Keyword, NodeId, TRUE, TextId, Types};
 use crate::read::nodes::Nodes;
-use crate::read::value::Json;
+use crate::read::value::{Json, ValueSet};
 
 /// A demand on the properties that follow in an object.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -129,16 +129,16 @@ impl Expansion<'_, Objects> {
         &mut self,
         nodes: &mut Nodes<'_>,
         node: NodeId,
-        values: &[Json],
+        values: &ValueSet,
         holds: bool,
     ) -> Result<FormulaId, CompileError> {
-        nodes.charge(values.len() as u64)?;
+        nodes.charge(values.list().len() as u64)?;
         let mut ways = Vec::new();
-        for (at, value) in values.iter().enumerate() {
+        for (at, value) in values.list().iter().enumerate() {
             let Json::Object(properties) = value else { continue };
             let mut parts = Vec::new();
             for (name, value) in properties.iter() {
-                let schema = nodes.constant(node, at, name, value)?;
+                let schema = nodes.constant(node, (values, at), name, value)?;
                 parts.push(self.presence(name, holds)?);
                 parts.push(self.every(NameSet::One(name.as_str().into()), schema, holds)?);
             }
@@ -319,7 +319,7 @@ impl Leaves for Objects {
                 let condition = expansion.presence(name, !holds)?;
                 expansion.connect(vec![condition, then], !holds)?
             }
-            Keyword::Values(values) => expansion.listed(nodes, node, values.list(), holds)?,
+            Keyword::Values(values) => expansion.listed(nodes, node, values, holds)?,
             Keyword::UnevaluatedProperties(schema) => {
                 return expansion.unevaluated(nodes, node, *schema, holds);
             }

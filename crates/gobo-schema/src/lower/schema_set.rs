@@ -15,7 +15,7 @@ use crate::phase::LOWERING;
 use crate::read::keywords::keywords_of;
 use crate::read::node::{FALSE, Keyword, NodeId, Properties, TRUE, TextId};
 use crate::read::nodes::Nodes;
-use crate::read::value::Json;
+use crate::read::value::{Json, ValueSet};
 
 dense_id! {
     /// Identifies a schema set.
@@ -230,7 +230,7 @@ impl Survey<'_, '_> {
                 Keyword::Values(values) => {
                     self.nodes.charge(values.list().len() as u64)?;
                     for (at, value) in values.list().iter().enumerate() {
-                        self.listed(node, at, value)?;
+                        self.listed(node, (values, at), value)?;
                     }
                 }
                 Keyword::Items { prefix, rest, .. } => {
@@ -264,18 +264,18 @@ impl Survey<'_, '_> {
     }
 
     /// The elements of a value of `enum` or `const`: each is the subschema of itself.
-    fn listed(&mut self, node: NodeId, at: usize, value: &Json) -> Result<(), CompileError> {
+    fn listed(&mut self, node: NodeId, of: (&ValueSet, usize), value: &Json) -> Result<(), CompileError> {
         match value {
             Json::Object(properties) => {
                 for (name, value) in properties.iter() {
-                    let schema = self.nodes.constant(node, at, name, value)?;
+                    let schema = self.nodes.constant(node, of, name, value)?;
                     self.set.names.push(name.clone());
                     self.set.listed.entry(name.clone()).or_default().push(schema);
                 }
             }
             Json::Array(items) => {
                 let schema = |(position, item): (usize, &Json)| {
-                    self.nodes.constant(node, at, &position.to_string(), item)
+                    self.nodes.constant(node, of, &position.to_string(), item)
                 };
                 let prefix = items.iter().enumerate().map(schema).collect::<Result<_, _>>()?;
                 self.rows.push(Row { prefix, rest: FALSE });

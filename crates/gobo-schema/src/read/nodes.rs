@@ -44,6 +44,10 @@ pub(crate) struct Nodes<'a> {
     budget: &'a Budget,
     all: Vec<Node>,
     known: HashMap<Location, NodeId>,
+    /// Of values of `enum` and `const`: by their schema, the keyword, the number of the value and the token of the part. No reference leads to them.
+    known_constants: HashMap<(NodeId, &'static str, usize, String), NodeId>,
+    /// Unions of subschemas.
+    known_unions: HashMap<Box<[NodeId]>, NodeId>,
     /// Small subschemas, by resource and canonical text.
     known_contents: HashMap<(usize, String), NodeId>,
     /// Locations that share the node of an equal subschema elsewhere, with the length of its canonical text.
@@ -76,6 +80,8 @@ impl<'a> Nodes<'a> {
             budget,
             all: vec![constant(), constant()],
             known: HashMap::new(),
+            known_constants: HashMap::new(),
+            known_unions: HashMap::new(),
             known_contents: HashMap::new(),
             copies: Vec::new(),
             texts: Vec::new(),
@@ -168,13 +174,13 @@ impl<'a> Nodes<'a> {
     /// [`CompileError::OverBudget`].
     pub(crate) fn any_of(&mut self, of: &[NodeId]) -> Result<NodeId, CompileError> {
         self.charge(STEPS_PER_SCHEMA + 8 * of.len() as u64)?;
-        let names: Vec<String> = of.iter().map(NodeId::to_string).collect();
-        let location = self.all[of[0].index()].location.at(&["any of", &names.join(" ")]);
-        if let Some(&known) = self.known.get(&location) {
+        if let Some(&known) = self.known_unions.get(of) {
             return Ok(known);
         }
+        let names: Vec<String> = of.iter().map(NodeId::to_string).collect();
+        let location = self.all[of[0].index()].location.at(&["any of", &names.join(" ")]);
         let id = NodeId::new(self.all.len());
-        self.known.insert(location.clone(), id);
+        self.known_unions.insert(of.into(), id);
         self.all.push(Node { location, keywords: Some(Rc::new([Keyword::AnyOf(of.into())])) });
         Ok(id)
     }
@@ -200,27 +206,28 @@ impl<'a> Nodes<'a> {
         .advising(UNEVALUATED)
     }
 
-    /// The node that allows exactly one value: the one at `token` inside value `at` of the `enum` or `const` of `node`.
+    /// The node that allows exactly one value: the one at `token` inside value `at` of `values`, the `enum` or the `const` of `node`.
     ///
     /// # Errors
     /// [`CompileError::OverBudget`].
     pub(crate) fn constant(
         &mut self,
         node: NodeId,
-        at: usize,
+        (values, at): (&ValueSet, usize),
         token: &str,
         value: &Json,
     ) -> Result<NodeId, CompileError> {
         self.charge(STEPS_PER_SCHEMA + self.location(node).steps() + token.len() as u64 / 4)?;
-        let location = self.all[node.index()].location.at(&["enum", &at.to_string(), token]);
-        if let Some(&known) = self.known.get(&location) {
+        let key = (node, values.keyword, at, token.to_owned());
+        if let Some(&known) = self.known_constants.get(&key) {
             return Ok(known);
         }
+        let location = self.all[node.index()].location.at(&["enum", &at.to_string(), token]);
         self.budget.charge_bytes(READING, NODE_BYTES + 2 * location.pointer.len() as u64)?;
         let id = NodeId::new(self.all.len());
         let keywords: Rc<[Keyword]> =
-            Rc::new([Keyword::Values(Rc::new(ValueSet::new(Rc::new([value.clone()]))))]);
-        self.known.insert(location.clone(), id);
+            Rc::new([Keyword::Values(Rc::new(ValueSet::new("const", Rc::new([value.clone()]))))]);
+        self.known_constants.insert(key, id);
         self.all.push(Node { location, keywords: Some(keywords) });
         Ok(id)
     }

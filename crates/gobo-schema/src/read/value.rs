@@ -106,15 +106,17 @@ impl Hash for Json {
 /// The values of `enum` or `const`, with an index for membership.
 #[derive(Debug, Clone)]
 pub(crate) struct ValueSet {
+    /// That of the two.
+    pub(crate) keyword: &'static str,
     list: Rc<[Json]>,
     /// The values hashed, if there are several.
     index: HashSet<Json>,
 }
 
 impl ValueSet {
-    pub(crate) fn new(list: Rc<[Json]>) -> Self {
+    pub(crate) fn new(keyword: &'static str, list: Rc<[Json]>) -> Self {
         let index = if list.len() > 1 { list.iter().cloned().collect() } else { HashSet::default() };
-        Self { list, index }
+        Self { keyword, list, index }
     }
 
     /// The values in the order of the schema.

@@ -37,13 +37,13 @@ pub(super) fn read(reader: &mut Reader<'_, '_>, keyword: &str) -> Result<(), Com
         "enum" => match reader.value("enum") {
             Some(list @ Json::Array(values)) => {
                 reader.nodes.charge(list.steps())?;
-                reader.push("enum", Keyword::Values(Rc::new(ValueSet::new(Rc::clone(values)))));
+                reader.push("enum", Keyword::Values(Rc::new(ValueSet::new("enum", Rc::clone(values)))));
             }
             _ => return Err(reader.malformed("enum", "a list")),
         },
         "const" => {
             let value = reader.value("const").cloned().unwrap_or(Json::Null);
-            reader.push("const", Keyword::Values(Rc::new(ValueSet::new(Rc::new([value])))));
+            reader.push("const", Keyword::Values(Rc::new(ValueSet::new("const", Rc::new([value])))));
         }
         "allOf" => {
             let schemas = reader.list(keyword)?;
