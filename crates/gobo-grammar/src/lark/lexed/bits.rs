@@ -52,7 +52,14 @@ impl Bits {
 
     /// The numbers, ascending.
     pub(super) fn iter(&self) -> impl Iterator<Item = usize> {
-        (0..self.0.len() * 64).filter(|&at| self.contains(at))
+        self.0.iter().enumerate().flat_map(|(number, &word)| {
+            let mut left = word;
+            std::iter::from_fn(move || {
+                let at = (left != 0).then(|| number * 64 + left.trailing_zeros() as usize)?;
+                left &= left - 1;
+                Some(at)
+            })
+        })
     }
 
     /// Words of 64 bits.

@@ -1,6 +1,6 @@
 //! What the parser does before a terminal, as far as that is known without the frames.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use gobo_types::{Budget, CompileError, DenseId as _, RefusalKind, Table};
@@ -104,14 +104,10 @@ impl<'a> Parser<'a> {
             return Ok(Rc::clone(known));
         }
         let terminals = self.productions.terminals.len();
+        let of = self.before(stack)?;
         let mut barred = Bits::new(terminals + 1);
-        let mut of = Vec::with_capacity(terminals + 1);
-        for terminal in 0..=terminals {
-            let actions = self.before(stack, terminal)?;
-            if actions.is_empty() {
-                barred.insert(terminal);
-            }
-            of.push(actions);
+        for (terminal, _) in of.iter().enumerate().filter(|of| of.1.is_empty()) {
+            barred.insert(terminal);
         }
         let frames = of.iter().flatten().map(|action| match action {
             Action::Shift(stack) => 48 + stack.len() * size_of::<Entry>(),
@@ -124,50 +120,65 @@ impl<'a> Parser<'a> {
         Ok(actions)
     }
 
-    /// What the parser does before a terminal; the end of the text is the one after the last. Several things, where nothing decides between
-    /// productions.
-    fn before(&self, stack: &Stack, terminal: usize) -> Result<Vec<Action>, CompileError> {
+    /// `[terminals + 1]`: what the parser does before each terminal; the end of the text is the one after the last. Several things, where nothing
+    /// decides between productions. Terminals before which the same is reduced go the same way.
+    fn before(&self, stack: &Stack) -> Result<Vec<Vec<Action>>, CompileError> {
         let end = self.productions.terminals.len();
         let whole = self.tables.shifts[START].get(&Symbol::Rule(self.productions.start));
         // Where a state comes again before anything is read, it comes without end.
         let most = stack.len() + self.tables.shifts.len();
-        let mut found = Vec::new();
-        let mut known: HashSet<Stack> = HashSet::from([stack.clone()]);
-        let mut open = vec![stack.clone()];
-        while let Some(stack) = open.pop() {
+        let mut found = vec![Vec::new(); end + 1];
+        let mut all = Bits::new(end + 1);
+        (0..=end).for_each(|terminal| all.insert(terminal));
+        let mut known: HashMap<Stack, Bits> = HashMap::from([(stack.clone(), all.clone())]);
+        let mut open = vec![(stack.clone(), all)];
+        while let Some((stack, terminals)) = open.pop() {
             let Some(top) = stack.last().and_then(|top| top.state()) else { continue };
-            self.budget.charge_steps(PHASE, 1 + stack.len() as u64)?;
-            if terminal == end {
-                let first = stack.iter().find_map(|entry| entry.state());
-                if first.is_some_and(|of| of.state == START) && whole == Some(&top.state) {
-                    found.push(Action::Accept);
-                }
-            } else if self.tables.shift(top.state, TerminalId::new(terminal)).is_some() {
-                found.push(Action::Shift(stack.clone()));
+            let shifts = &self.tables.shifts[top.state];
+            self.budget.charge_steps(PHASE, 1 + (stack.len() + shifts.len()) as u64)?;
+            let first = stack.iter().find_map(|entry| entry.state());
+            let is_whole = first.is_some_and(|of| of.state == START) && whole == Some(&top.state);
+            if is_whole && terminals.contains(end) {
+                found[end].push(Action::Accept);
             }
-            for production in self.reduced(top.state, terminal) {
+            for symbol in shifts.keys() {
+                if let Symbol::Terminal(terminal) = symbol
+                    && terminals.contains(terminal.index())
+                {
+                    found[terminal.index()].push(Action::Shift(stack.clone()));
+                }
+            }
+            for (production, mut before) in self.ends(top.state) {
+                before.intersect(&terminals);
+                if before.is_empty() {
+                    continue;
+                }
                 let origin = self.productions.all[production].origin;
                 let left = match self.popped(&stack, production) {
                     Ok(left) => left,
                     Err(frames) => {
-                        found.push(Action::Pop(origin, frames));
+                        before.iter().for_each(|at| found[at].push(Action::Pop(origin, frames)));
                         continue;
                     }
                 };
                 let mut after = stack[..left].to_vec();
-                let above = self.goto(&after, origin);
-                after.extend(above);
+                let Some(above) = self.goto(&after, origin) else { continue };
+                after.push(above);
                 if after.len() > most {
                     return Err(self.endless(origin));
                 }
                 self.budget.charge_bytes(PHASE, 32 + (after.len() * size_of::<Entry>()) as u64)?;
-                if above.is_some() && known.insert(after.clone()) {
-                    open.push(after);
+                let known = known.entry(after.clone()).or_insert_with(|| Bits::new(end + 1));
+                before.intersect(&known.complement());
+                if known.unite(&before) {
+                    open.push((after, before));
                 }
             }
         }
-        found.sort_unstable();
-        found.dedup();
+        for actions in &mut found {
+            actions.sort_unstable();
+            actions.dedup();
+        }
         Ok(found)
     }
 
@@ -233,12 +244,31 @@ impl<'a> Parser<'a> {
 
     /// The productions that end in a state before a terminal.
     fn reduced(&self, state: ParserState, terminal: usize) -> impl Iterator<Item = ProductionId> {
-        let first = (state, ProductionId::new(0));
-        let last = (state, ProductionId::new(self.productions.all.len()));
+        let (first, last) = self.productions_in(state);
         let ends = self.tables.ahead.range(first..last).filter(move |(key, ahead)| {
             let struck = self.tables.struck.get(key);
             ahead.contains(terminal) && !struck.is_some_and(|struck| struck.contains(terminal))
         });
         ends.map(|(key, _)| key.1)
+    }
+
+    /// The productions that end in a state, and the terminals before which they do.
+    fn ends(&self, state: ParserState) -> impl Iterator<Item = (ProductionId, Bits)> {
+        let (first, last) = self.productions_in(state);
+        self.tables.ahead.range(first..last).map(|(key, ahead)| {
+            let mut before = ahead.clone();
+            if let Some(struck) = self.tables.struck.get(key) {
+                before.intersect(&struck.complement());
+            }
+            (key.1, before)
+        })
+    }
+
+    /// The keys of what the tables say of a state's productions.
+    fn productions_in(
+        &self,
+        state: ParserState,
+    ) -> ((ParserState, ProductionId), (ParserState, ProductionId)) {
+        ((state, ProductionId::new(0)), (state, ProductionId::new(self.productions.all.len())))
     }
 }
