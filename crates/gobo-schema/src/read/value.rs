@@ -106,7 +106,7 @@ impl Hash for Json {
 /// The values of `enum` or `const`, with an index for membership.
 #[derive(Debug, Clone)]
 pub(crate) struct ValueSet {
-    /// That of the two.
+    /// `enum` or `const`.
     pub(crate) keyword: &'static str,
     list: Rc<[Json]>,
     /// The values hashed, if there are several.
