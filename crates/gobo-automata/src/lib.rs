@@ -33,3 +33,4 @@ pub use rtn::{
     CalledRule, EndId, Frame, FrameId, Grammar, Node, NodeId, OpenRule, OpenRules, Piece, PushDown, ReadId,
     Rule, TokenItem, TokenSet,
 };
+pub use symbols::Interner;

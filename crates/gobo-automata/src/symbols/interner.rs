@@ -10,7 +10,7 @@ use hashbrown::HashTable;
 ///
 /// The hash is seeded anew in every process, so that nobody can prepare lists that collide; identifiers do not depend on it.
 #[derive(Debug)]
-pub(crate) struct Interner<I, T> {
+pub struct Interner<I, T> {
     flat: Vec<T>,
     /// Where each list ends.
     ends: Vec<u32>,
@@ -34,8 +34,8 @@ impl<I: DenseId, T: Copy + Eq + Hash> Interner<I, T> {
         room
     }
 
-    /// The identifier of `list`, and whether it is new.
-    pub(crate) fn intern(&mut self, list: &[T]) -> (I, bool) {
+    /// The identifier of `list`, and whether it is new. O(its length).
+    pub fn intern(&mut self, list: &[T]) -> (I, bool) {
         let hash = self.state.hash_one(list);
         if let Some(&known) = self.table.find(hash, |&known| get(&self.flat, &self.ends, known) == list) {
             return (known, false);
@@ -48,13 +48,18 @@ impl<I: DenseId, T: Copy + Eq + Hash> Interner<I, T> {
         (fresh, true)
     }
 
-    /// The list with this identifier.
-    pub(crate) fn get(&self, list: I) -> &[T] {
+    /// The list with this identifier. O(1).
+    pub fn get(&self, list: I) -> &[T] {
         get(&self.flat, &self.ends, list)
     }
 
     pub(crate) fn len(&self) -> usize {
         self.ends.len()
+    }
+
+    /// All lists, one behind the other in the order of their identifiers. O(1).
+    pub fn into_flat(self) -> Vec<T> {
+        self.flat
     }
 }
 

@@ -5,5 +5,5 @@ mod interner;
 mod nfa;
 
 pub(crate) use dfa::SymbolDfa;
-pub(crate) use interner::Interner;
+pub use interner::Interner;
 pub(crate) use nfa::SymbolNfa;

@@ -17,11 +17,20 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use gobo_artifact::layout::Encoder;
-use gobo_types::{Budget, ByteSet, CompileError, TokenId, checked_u32};
+use gobo_automata::Interner;
+use gobo_types::{Budget, ByteSet, CompileError, TokenId, checked_u32, dense_id};
 
 use super::product::DEAD;
 use super::rules::StackId;
 use super::walk::{PHASE, Walk};
+
+/// Bytes of a list beside its tokens.
+const LIST_BYTES: u64 = 16;
+
+dense_id! {
+    /// Tokens, each list once: the strings of a schema, and the counts of one string, have nearly the same lists.
+    pub(super) struct ListId;
+}
 
 /// The tokens that lead from one state to another.
 pub(super) struct Group {
@@ -29,8 +38,8 @@ pub(super) struct Group {
     pub(super) to: u32,
     /// What they call on their way, and have not returned from.
     pub(super) stack: StackId,
-    /// Where its tokens lie; other groups may have the same.
-    pub(super) tokens: (u32, u32),
+    /// Other groups may have the same.
+    pub(super) tokens: ListId,
 }
 
 /// Which tokens of a group are live.
@@ -63,8 +72,8 @@ pub(super) struct Escapes<'s> {
 /// Live tokens.
 pub(super) struct List<'a> {
     pub(super) ids: &'a [TokenId],
-    /// Where they lie, if lists of other states may be the same.
-    pub(super) place: Option<u32>,
+    /// Its number, if lists of other states may be the same.
+    pub(super) number: Option<ListId>,
 }
 
 /// First of all states at which a token can end.
@@ -75,13 +84,13 @@ pub(super) struct First {
     pub(super) live: Vec<Live>,
     /// `[states]`: its groups, for states at which a token can end.
     pub(super) of: Vec<Option<(u32, u32)>>,
-    pub(super) tokens: Vec<TokenId>,
+    pub(super) lists: Interner<ListId, TokenId>,
 }
 
 impl First {
     /// Of so many states, at none of which a token can end yet.
     pub(super) fn none(states: usize) -> Self {
-        Self { groups: Vec::new(), live: Vec::new(), of: vec![None; states], tokens: Vec::new() }
+        Self { groups: Vec::new(), live: Vec::new(), of: vec![None; states], lists: Interner::default() }
     }
 
     /// Whether tokens can end at a state.
@@ -98,7 +107,7 @@ impl First {
     pub(super) fn lists_of(&self, state: u32) -> impl Iterator<Item = List<'_>> {
         self.groups_of(state).map(|number| List {
             ids: self.live(&self.live, number),
-            place: matches!(self.live[number], Live::All).then_some(self.groups[number].tokens.0),
+            number: matches!(self.live[number], Live::All).then_some(self.groups[number].tokens),
         })
     }
 
@@ -109,7 +118,7 @@ impl First {
     }
 
     pub(super) fn all(&self, group: &Group) -> &[TokenId] {
-        &self.tokens[group.tokens.0 as usize..group.tokens.1 as usize]
+        self.lists.get(group.tokens)
     }
 
     /// The tokens of a group that are live: `[groups]`.
@@ -120,12 +129,12 @@ impl First {
         }
     }
 
-    pub(super) fn push(&mut self, ids: &[TokenId], budget: &Budget) -> Result<(u32, u32), CompileError> {
+    /// The list of some tokens. O(tokens).
+    pub(super) fn list(&mut self, ids: &[TokenId], budget: &Budget) -> Result<ListId, CompileError> {
         budget.charge_steps(PHASE, ids.len() as u64)?;
-        budget.charge_bytes(PHASE, ids.len() as u64 * 4)?;
-        let from = checked_u32(self.tokens.len());
-        self.tokens.extend_from_slice(ids);
-        Ok((from, checked_u32(self.tokens.len())))
+        let (list, is_new) = self.lists.intern(ids);
+        budget.charge_bytes(PHASE, if is_new { LIST_BYTES + ids.len() as u64 * 4 } else { 0 })?;
+        Ok(list)
     }
 
     /// The first word behind which a chunk would have to end, if there is one: it is spelled from a state at which a chunk begins, and no

@@ -17,6 +17,7 @@ use gobo_artifact::layout::{Encoder, NO_CHUNK};
 use gobo_automata::StateId;
 use gobo_types::{CompileError, Digest, TokenId, checked_u32};
 
+use super::first::ListId;
 use super::numbers::Numbers;
 use super::rules::{Block, StackId, Stacks, Way};
 use super::walk::{PHASE, Walk};
@@ -24,9 +25,6 @@ use crate::rows::{Cost, InsideKey, InsideTokens};
 
 /// Bytes of a list.
 const LIST_BYTES: u64 = 32;
-
-/// Where tokens lie in [`First::tokens`](super::first::First::tokens).
-type Place = (u32, u32);
 
 /// Tokens side by side in the order of the trie that lead the same way: the number of that, by its first occurrence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -46,8 +44,8 @@ pub(super) struct Kind {
     digest: Option<[u8; 32]>,
 }
 
-/// Tokens from states inside of characters: the number of their way, the state of chunks at their end, and where they lie.
-type InsideList = (u32, u16, Place);
+/// Tokens from states inside of characters: the number of their way, the state of chunks at their end, and the list.
+type InsideList = (u32, u16, ListId);
 
 /// What is known of states inside of characters.
 #[derive(Default)]
@@ -67,7 +65,7 @@ impl Kind {
     ) -> Result<Self, CompileError> {
         let trie = walk.vocabulary.trie();
         let block = Block { first: trie.root, to: trie.to, read: 0, at: (state, StackId::EMPTY) };
-        let mut runs: Vec<(Place, Way)> = Vec::new();
+        let mut runs: Vec<((u32, u32), Way)> = Vec::new();
         walk.rules.reach(stacks, &trie, block, walk.budget, |way, place| runs.push((place, way)))?;
         walk.budget.charge_bytes(PHASE, runs.len() as u64 * 12)?;
         runs.sort_unstable_by_key(|run| run.0);

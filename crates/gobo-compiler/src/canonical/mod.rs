@@ -22,7 +22,7 @@ use gobo_types::{
 };
 
 use self::first::{List, Seeds};
-use self::parts::{Canonical, Over, PHASE, Rows, relative, stuck};
+use self::parts::{Canonical, Over, Rows, stuck};
 use self::product::{DEAD, Product};
 use self::rules::{Rules, Stacks};
 use self::tokens::Tokens;
@@ -142,7 +142,7 @@ pub(crate) fn compile_canonical(
 /// The parts of the index, or `None` if no text can be written in canonical form.
 fn canonical<'v>(dfa: &Dfa, over: Over<'_, 'v>) -> Result<Option<Canonical<'v>>, CompileError> {
     let Over { vocabulary, encoder, tokenization, shared, budget } = over;
-    let product = Product::new(dfa, &encoder.chunks, tokenization.is_behind_prompt(), None, budget)?;
+    let mut product = Product::new(dfa, &encoder.chunks, tokenization.is_behind_prompt(), None, budget)?;
     let calls = Calls::none(dfa.len());
     let rules = Rules { dfa, calls: &calls };
     let walk = Walk { rules, product: &product, encoder, vocabulary, shared, budget };
@@ -169,17 +169,18 @@ fn canonical<'v>(dfa: &Dfa, over: Over<'_, 'v>) -> Result<Option<Canonical<'v>>,
     let borders =
         product.within.iter().zip(&product.marked).map(|(&within, &marked)| [border(within), border(marked)]);
     let borders = borders.collect();
-    budget.charge_bytes(PHASE, product.bytes())?;
-    let (row_of, deltas) = relative(&product);
+    let (classes, stride, start) = (product.classes, product.stride, product.start);
+    let starts = std::mem::take(&mut product.starts);
+    let (row_of, deltas) = product.into_steps();
     Ok(Some(Canonical {
-        classes: product.classes,
-        stride: product.stride,
+        classes,
+        stride,
         row_of,
         deltas,
-        start: product.start,
+        start,
         states,
         borders,
-        starts: product.starts,
+        starts,
         computed: rows.computed,
         rows: rows.all,
         calls: None,

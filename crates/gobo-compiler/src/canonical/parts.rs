@@ -4,12 +4,11 @@ use std::collections::hash_map::Entry;
 
 use foldhash::{HashMap, HashMapExt};
 use gobo_artifact::Vocabulary;
-use gobo_artifact::layout::{Encoder, NO_STEP};
+use gobo_artifact::layout::Encoder;
 use gobo_artifact::write::{CallParts, RowEncoder};
 use gobo_types::{Budget, CompileError, RefusalKind, TokenId, Tokenization, checked_u32};
 
-use super::first::List;
-use super::product::{DEAD, Product};
+use super::first::{List, ListId};
 use crate::rows::SharedRows;
 
 pub(super) const PHASE: &str = "laying out rows";
@@ -68,8 +67,8 @@ pub(super) struct Rows<'v, 'b> {
     ids: Vec<TokenId>,
     words: Vec<u32>,
     united: LongLists,
-    /// By the places of lists.
-    known: HashMap<Vec<u32>, u32>,
+    /// By their lists.
+    known: HashMap<Vec<ListId>, u32>,
     budget: &'b Budget,
 }
 
@@ -91,8 +90,8 @@ impl<'v, 'b> Rows<'v, 'b> {
     pub(super) fn push(&mut self, lists: &[List<'_>]) -> Result<u32, CompileError> {
         self.computed += 1;
         // Strings have the same lists inside of their characters.
-        let places: Option<Vec<u32>> = lists.iter().map(|list| list.place).collect();
-        if let Some(&number) = places.as_ref().and_then(|places| self.known.get(places)) {
+        let known: Option<Vec<ListId>> = lists.iter().map(|list| list.number).collect();
+        if let Some(&number) = known.as_ref().and_then(|lists| self.known.get(lists)) {
             return Ok(number);
         }
         let count: usize = lists.iter().map(|list| list.ids.len()).sum();
@@ -111,8 +110,8 @@ impl<'v, 'b> Rows<'v, 'b> {
             self.all.push(&self.words)
         };
         self.budget.charge_bytes(PHASE, (self.all.bytes() - before) as u64)?;
-        if let Some(places) = places {
-            self.known.insert(places, checked_u32(number));
+        if let Some(lists) = known {
+            self.known.insert(lists, checked_u32(number));
         }
         Ok(checked_u32(number))
     }
@@ -120,7 +119,7 @@ impl<'v, 'b> Rows<'v, 'b> {
 
 /// Long lists of tokens as words: each is in the rows of many states, of all that are open while a text goes on with a string.
 #[derive(Default)]
-struct LongLists(HashMap<u32, Box<[u32]>>);
+struct LongLists(HashMap<ListId, Box<[u32]>>);
 
 impl LongLists {
     /// Adds a list to a row: `[row words]`.
@@ -129,10 +128,10 @@ impl LongLists {
             list.ids.iter().for_each(|&id| row[(id >> 5) as usize] |= 1 << (id & 31));
             budget.charge_steps(PHASE, list.ids.len() as u64)
         };
-        let Some(place) = list.place.filter(|_| list.ids.len() > row.len() / WORDS_PER_TOKEN) else {
+        let Some(number) = list.number.filter(|_| list.ids.len() > row.len() / WORDS_PER_TOKEN) else {
             return set(row);
         };
-        let words = match self.0.entry(place) {
+        let words = match self.0.entry(number) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
                 let mut words = vec![0; row.len()].into_boxed_slice();
@@ -145,24 +144,4 @@ impl LongLists {
         row.iter_mut().zip(words).for_each(|(word, more)| *word |= *more);
         Ok(())
     }
-}
-
-/// The transitions as rows that states share: how far the next state is from the state at hand.
-pub(super) fn relative(product: &Product) -> (Vec<u32>, Vec<i32>) {
-    let mut known: HashMap<Vec<i32>, u32> = HashMap::new();
-    let (mut row_of, mut deltas) = (Vec::with_capacity(product.len()), Vec::new());
-    for (state, steps) in (0_i64..).zip(product.steps.chunks_exact(product.stride)) {
-        let delta = |&next: &u32| match next {
-            DEAD => NO_STEP,
-            next => i32::try_from(i64::from(next) - state).expect("the limit of states is below 2^31"),
-        };
-        let row: Vec<i32> = steps.iter().map(delta).collect();
-        let new = checked_u32(known.len());
-        let number = *known.entry(row).or_insert_with_key(|row| {
-            deltas.extend_from_slice(row);
-            new
-        });
-        row_of.push(number);
-    }
-    (row_of, deltas)
 }

@@ -5,14 +5,19 @@
 //! bytes).
 
 use foldhash::{HashMap, HashMapExt};
-use gobo_artifact::layout::{Chunks, NO_CHUNK};
-use gobo_automata::{Calls, Dfa, StateId};
-use gobo_types::{Budget, CompileError, DenseId as _, checked_u32};
+use gobo_artifact::layout::{Chunks, NO_CHUNK, NO_STEP};
+use gobo_automata::{Calls, Dfa, Interner, StateId};
+use gobo_types::{Budget, CompileError, DenseId as _, checked_u32, dense_id};
 
 const PHASE: &str = "cutting into chunks";
 
 /// Bytes of a pair beside its transitions.
-const STATE_BYTES: u64 = 32;
+const STATE_BYTES: u64 = 40;
+
+dense_id! {
+    /// The transitions of a state, by how far it is to the next one.
+    pub(super) struct StepsId;
+}
 
 /// The state from which nothing leads on.
 pub(super) const DEAD: u32 = 0;
@@ -67,8 +72,10 @@ pub(super) struct Product {
     /// The class of each byte.
     pub(super) classes: [u8; 256],
     pub(super) stride: usize,
-    /// `[states, classes]`.
-    pub(super) steps: Vec<u32>,
+    /// `[states]`: the strings of a schema, and the counts of one string, have the same.
+    steps_of: Vec<StepsId>,
+    /// `[classes]` each: the number of the next state less that of the state at hand, or [`NO_STEP`].
+    steps: Interner<StepsId, i32>,
     /// The state behind the border of two tokens of a chunk, or [`DEAD`].
     pub(super) within: Vec<u32>,
     /// The state behind the border of two chunks, or [`DEAD`].
@@ -97,7 +104,10 @@ impl Product {
         let stride = bytes.len();
         let mut pairs: Vec<(StateId, u16)> = vec![(StateId::DEAD, NO_CHUNK)];
         let mut number: HashMap<(StateId, u16), u32> = HashMap::new();
-        let (mut steps, mut within, mut marked) = (vec![DEAD; stride], vec![DEAD], vec![DEAD]);
+        let mut steps: Interner<StepsId, i32> = Interner::default();
+        let mut row = vec![NO_STEP; stride];
+        let (nowhere, _) = steps.intern(&row);
+        let (mut steps_of, mut within, mut marked) = (vec![nowhere], vec![DEAD], vec![DEAD]);
         let mut ends = vec![false];
         let mut of = |pairs: &mut Vec<(StateId, u16)>, pair: (StateId, u16)| {
             if pair.0 == StateId::DEAD || pair.1 == NO_CHUNK {
@@ -116,19 +126,27 @@ impl Product {
             let (state, chunk) = pairs[at];
             let is_end = bottom.is_some_and(|bottom| state == bottom.end);
             budget.charge_steps(PHASE, stride as u64)?;
-            budget.charge_bytes(PHASE, stride as u64 * 4 + STATE_BYTES)?;
+            budget.charge_bytes(PHASE, STATE_BYTES)?;
             budget.check_states(PHASE, pairs.len())?;
+            let number = at;
             at += 1;
             if is_end {
-                steps.extend(std::iter::repeat_n(DEAD, stride));
+                steps_of.push(nowhere);
                 within.push(DEAD);
                 marked.push(DEAD);
                 ends.push(true);
                 continue;
             }
-            for &byte in &bytes {
-                steps.push(of(&mut pairs, (dfa.next(state, byte), chunks.next(chunk, byte))));
+            for (step, &byte) in row.iter_mut().zip(&bytes) {
+                *step = match of(&mut pairs, (dfa.next(state, byte), chunks.next(chunk, byte))) {
+                    DEAD => NO_STEP,
+                    next => i32::try_from(i64::from(next) - number as i64)
+                        .expect("the limit of states is below 2^31"),
+                };
             }
+            let (of_state, is_new) = steps.intern(&row);
+            budget.charge_bytes(PHASE, if is_new { stride as u64 * 4 } else { 0 })?;
+            steps_of.push(of_state);
             within.push(of(&mut pairs, (state, chunks.within(chunk))));
             marked.push(of(&mut pairs, (state, chunks.marked(chunk))));
             match (bottom, &dfa.calls) {
@@ -148,7 +166,7 @@ impl Product {
                 _ => ends.push(dfa.accepting[state] && chunks.may_end(chunk)),
             }
         }
-        Ok(Self { classes, stride, steps, within, marked, ends, start, starts, pairs, number })
+        Ok(Self { classes, stride, steps_of, steps, within, marked, ends, start, starts, pairs, number })
     }
 
     pub(super) fn len(&self) -> usize {
@@ -158,7 +176,8 @@ impl Product {
     /// The state after a byte. O(1).
     #[inline]
     pub(super) fn next(&self, state: u32, byte: u8) -> u32 {
-        self.steps[state as usize * self.stride + usize::from(self.classes[usize::from(byte)])]
+        let steps = self.steps.get(self.steps_of[state as usize]);
+        after(state, steps[usize::from(self.classes[usize::from(byte)])])
     }
 
     /// The states behind the border of two tokens of a chunk, and of two chunks. O(1).
@@ -171,10 +190,21 @@ impl Product {
         self.number.get(&pair).copied().unwrap_or(DEAD)
     }
 
-    /// The bytes of its tables.
-    pub(super) fn bytes(&self) -> u64 {
-        (self.steps.len() + self.starts.len()) as u64 * 4 + self.len() as u64 * STATE_BYTES
+    /// The states after all bytes, [`DEAD`] among them. O(1) each.
+    pub(super) fn all_next(&self, state: u32) -> impl Iterator<Item = u32> + '_ {
+        self.steps.get(self.steps_of[state as usize]).iter().map(move |&step| after(state, step))
     }
+
+    /// The transitions as they are written: of each state the number of its row, and the rows. O(states).
+    pub(super) fn into_steps(self) -> (Vec<u32>, Vec<i32>) {
+        (self.steps_of.into_iter().map(StepsId::number).collect(), self.steps.into_flat())
+    }
+}
+
+/// The state so far from another one.
+#[inline]
+fn after(state: u32, step: i32) -> u32 {
+    if step == NO_STEP { DEAD } else { state.wrapping_add_signed(step) }
 }
 
 /// Classes of bytes that neither automaton tells apart, and a byte of each.

@@ -20,7 +20,7 @@ use gobo_artifact::layout::NO_CHUNK;
 use gobo_automata::{ExitId, StateId};
 use gobo_types::{CompileError, TokenId, checked_u32};
 
-use super::first::{First, Group};
+use super::first::{First, Group, ListId};
 use super::inside::{Inside, Kind};
 use super::numbers::Numbers;
 use super::product::DEAD;
@@ -44,7 +44,7 @@ pub(super) struct Leaving {
     pub(super) read: u16,
     /// Where the chunks stand at the end of the tokens.
     pub(super) chunk: u16,
-    tokens: Place,
+    tokens: ListId,
 }
 
 /// Where tokens lead that do the same: their way, what they do to states of chunks between characters, and whether they are whole chunks, which follow a
@@ -56,11 +56,8 @@ struct Alike {
     is_whole: bool,
 }
 
-/// Where tokens lie in [`First::tokens`].
-type Place = (u32, u32);
-
 /// The lists of a state between characters.
-type Lists = Vec<(Alike, Place)>;
+type Lists = Vec<(Alike, ListId)>;
 
 /// What lies under nodes of the root of the trie, ascending.
 type UnderNodes<T> = Vec<(u16, T)>;
@@ -69,8 +66,8 @@ type UnderNodes<T> = Vec<(u16, T)>;
 struct Base {
     /// Where each node under the root of the trie leads.
     nodes: Vec<Option<(StateId, StackId)>>,
-    /// Of each list the tokens under each node, where they lie.
-    lists: Vec<(Alike, UnderNodes<Place>)>,
+    /// Of each list the tokens under each node: where they lie in it.
+    lists: Vec<(Alike, ListId, UnderNodes<(u32, u32)>)>,
 }
 
 /// The tokens from each border.
@@ -168,11 +165,11 @@ impl Tokens {
     /// The tokens that leave the rule at hand from a border.
     pub(super) fn leaving(&self, border: u32) -> impl Iterator<Item = (Leaving, &[TokenId])> {
         let (from, to) = self.leaving_of[border as usize];
-        let ids = |of: &Leaving| &self.first.tokens[of.tokens.0 as usize..of.tokens.1 as usize];
+        let ids = |of: &Leaving| self.first.lists.get(of.tokens);
         self.leaving[from as usize..to as usize].iter().map(move |of| (*of, ids(of)))
     }
 
-    fn add(&mut self, walk: &Walk<'_>, from: u32, way: Way, chunk: u16, tokens: Place) {
+    fn add(&mut self, walk: &Walk<'_>, from: u32, way: Way, chunk: u16, tokens: ListId) {
         if chunk == NO_CHUNK {
             return;
         }
@@ -225,7 +222,7 @@ impl Tokens {
             let Some((state, stack)) = nodes[at] else { continue };
             let (number, to) = blocks[at];
             let node = trie.nodes[number];
-            let mut found = |way: Way, (from, to): Place| {
+            let mut found = |way: Way, (from, to): (u32, u32)| {
                 fresh.add(walk, &self.is_whole, at, way, &trie.order[from as usize..to as usize]);
             };
             found(Way::Ends(state, stack), (node.first, trie.own_end(number, to)));
@@ -250,14 +247,16 @@ impl Tokens {
         let mut base = Base { nodes, lists: Vec::new() };
         let mut lists = Lists::new();
         for (alike, parts) in fresh.all {
-            let from = checked_u32(self.first.tokens.len());
-            let mut places = Vec::with_capacity(parts.len());
+            let (mut all, mut places) = (Vec::new(), Vec::with_capacity(parts.len()));
             for (node, ids) in parts {
-                places.push((node, self.first.push(&ids, walk.budget)?));
+                let from = checked_u32(all.len());
+                all.extend(ids);
+                places.push((node, (from, checked_u32(all.len()))));
             }
             walk.budget.charge_bytes(PHASE, places.len() as u64 * 12)?;
-            lists.push((alike, (from, checked_u32(self.first.tokens.len()))));
-            base.lists.push((alike, places));
+            let list = self.first.list(&all, walk.budget)?;
+            lists.push((alike, list));
+            base.lists.push((alike, list, places));
         }
         if self.bases.len() == BASES {
             self.bases.pop_front();
@@ -276,26 +275,26 @@ impl Tokens {
     ) -> Result<Lists, CompileError> {
         let mut lists = Lists::new();
         let mut ids = Vec::new();
-        for (alike, parts) in &self.bases[number].lists {
+        for (alike, list, parts) in &self.bases[number].lists {
             let is_other = |node: u16| others.binary_search(&usize::from(node)).is_ok();
             let more = fresh.take(alike);
             if more.is_empty() && !parts.iter().any(|part| is_other(part.0)) {
-                let (first, last) = (parts[0].1, parts[parts.len() - 1].1);
-                lists.push((*alike, (first.0, last.1)));
+                lists.push((*alike, *list));
                 continue;
             }
             ids.clear();
+            let all = self.first.lists.get(*list);
             for &(_, (from, to)) in parts.iter().filter(|part| !is_other(part.0)) {
-                ids.extend_from_slice(&self.first.tokens[from as usize..to as usize]);
+                ids.extend_from_slice(&all[from as usize..to as usize]);
             }
             ids.extend(more.into_iter().flat_map(|part| part.1));
             if !ids.is_empty() {
-                lists.push((*alike, self.first.push(&ids, walk.budget)?));
+                lists.push((*alike, self.first.list(&ids, walk.budget)?));
             }
         }
         for (alike, parts) in fresh.all.into_iter().filter(|of| !of.1.is_empty()) {
             let ids: Vec<TokenId> = parts.into_iter().flat_map(|part| part.1).collect();
-            lists.push((alike, self.first.push(&ids, walk.budget)?));
+            lists.push((alike, self.first.list(&ids, walk.budget)?));
         }
         Ok(lists)
     }
@@ -313,13 +312,13 @@ impl Tokens {
             Entry::Vacant(new) => {
                 let mut groups = Vec::new();
                 for ((way, at), ids) in kind.tokens(walk, chunk)? {
-                    groups.push((way, at, self.first.push(&ids, walk.budget)?));
+                    groups.push((way, at, self.first.list(&ids, walk.budget)?));
                 }
                 new.insert(groups)
             }
         };
         walk.budget.charge_steps(PHASE, groups.len() as u64)?;
-        let groups: Vec<(Way, u16, Place)> =
+        let groups: Vec<(Way, u16, ListId)> =
             groups.iter().map(|&(way, at, tokens)| (kind.ways[way as usize], at, tokens)).collect();
         for (way, at, tokens) in groups {
             self.add(walk, border, way, at, tokens);

@@ -26,7 +26,7 @@ use self::sets::{SetId, Sets};
 use self::sure::Sure;
 use self::texts::Texts;
 use super::first::List;
-use super::parts::{Canonical, Over, Rows, relative, stuck};
+use super::parts::{Canonical, Over, Rows, stuck};
 use super::product::{Bottom, DEAD, Product};
 use super::rules::{Rules, Stacks, Way};
 use super::tokens::Tokens;
@@ -56,7 +56,8 @@ pub(super) fn canonical<'v>(
     let Over { vocabulary, encoder, tokenization, shared, budget } = over;
     let rules = Rules { dfa, calls };
     let bottom = Bottom::new(dfa, calls, budget)?;
-    let product = Product::new(dfa, &encoder.chunks, tokenization.is_behind_prompt(), Some(&bottom), budget)?;
+    let mut product =
+        Product::new(dfa, &encoder.chunks, tokenization.is_behind_prompt(), Some(&bottom), budget)?;
     let walk = Walk { rules, product: &product, encoder, vocabulary, shared, budget };
     let links = Links::new(&rules, &product, &bottom, &encoder.chunks, budget)?;
     let texts = Texts::new(&rules, &product, &bottom, &links, budget)?;
@@ -76,7 +77,7 @@ pub(super) fn canonical<'v>(
     let mut rows =
         Rows::new(RowEncoder::with_calls(vocabulary.shared_rows()), vocabulary.row_words(), budget);
     let lists_of = |border: u32| {
-        let more = more.get(&border).map(|ids| List { ids, place: None });
+        let more = more.get(&border).map(|ids| List { ids, number: None });
         tokens.first.lists_of(border).filter(|list| !list.ids.is_empty()).chain(more)
     };
     let mut states: Vec<(Option<u32>, bool)> = (0..product.len())
@@ -96,7 +97,7 @@ pub(super) fn canonical<'v>(
     for (set, of_set) in SetId::enumerate(&sets.effects) {
         for effect in of_set {
             let mut lists: Vec<List<'_>> = effect.border.into_iter().flat_map(lists_of).collect();
-            lists.extend((!effect.live.is_empty()).then_some(List { ids: &effect.live, place: None }));
+            lists.extend((!effect.live.is_empty()).then_some(List { ids: &effect.live, number: None }));
             if !lists.is_empty() || effect.left != SetId::new(0) {
                 let row = rows.push(&lists)?;
                 effects[effect.top.index()].push([set.number(), row, effect.left.number()]);
@@ -108,16 +109,18 @@ pub(super) fn canonical<'v>(
     let of_states =
         product.within.iter().zip(&product.marked).map(|(&within, &marked)| [border(within), border(marked)]);
     let of_states = of_states.collect();
-    let (row_of, deltas) = relative(&product);
+    let (classes, stride, start) = (product.classes, product.stride, product.start);
+    let starts = std::mem::take(&mut product.starts);
+    let (row_of, deltas) = product.into_steps();
     Ok(Some(Canonical {
-        classes: product.classes,
-        stride: product.stride,
+        classes,
+        stride,
         row_of,
         deltas,
-        start: product.start,
+        start,
         states,
         borders: of_states,
-        starts: product.starts,
+        starts,
         computed: rows.computed,
         rows: rows.all,
         calls: Some(calls),

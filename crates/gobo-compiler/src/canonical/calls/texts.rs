@@ -97,9 +97,8 @@ fn ways(rules: &Rules<'_>, product: &Product, bottom: &Bottom) -> Vec<Ways> {
         if number == DEAD as usize || state == bottom.end {
             return Ways { own: Vec::new(), called: Vec::new() };
         }
-        let steps = &product.steps[number * product.stride..][..product.stride];
-        let mut own: Vec<u32> = steps.to_vec();
-        own.extend(product.borders(checked_u32(number)));
+        let number = checked_u32(number);
+        let mut own: Vec<u32> = product.all_next(number).chain(product.borders(number)).collect();
         own.sort_unstable();
         own.dedup();
         own.retain(|&next| next != DEAD);
