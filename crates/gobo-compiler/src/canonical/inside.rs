@@ -19,7 +19,7 @@ use gobo_types::{CompileError, Digest, TokenId, checked_u32};
 
 use super::first::ListId;
 use super::numbers::Numbers;
-use super::rules::{Block, StackId, Stacks, Way};
+use super::rules::{Block, StackId, Stacks, Wanted, Way};
 use super::walk::{PHASE, Walk};
 use crate::rows::{Cost, InsideKey, InsideTokens};
 
@@ -66,7 +66,8 @@ impl Kind {
         let trie = walk.vocabulary.trie();
         let block = Block { first: trie.root, to: trie.to, read: 0, at: (state, StackId::EMPTY) };
         let mut runs: Vec<((u32, u32), Way)> = Vec::new();
-        walk.rules.reach(stacks, &trie, block, walk.budget, |way, place| runs.push((place, way)))?;
+        walk.rules
+            .reach(stacks, &trie, block, Wanted::All, walk.budget, |way, place| runs.push((place, way)))?;
         walk.budget.charge_bytes(PHASE, runs.len() as u64 * 12)?;
         runs.sort_unstable_by_key(|run| run.0);
         let (mut ways, mut known) = (Vec::new(), Numbers::default());

@@ -5,6 +5,7 @@
 //! constraints*, has a state for each pair of a state and a token in their place.
 
 mod calls;
+mod chains;
 mod first;
 mod inside;
 mod numbers;

@@ -73,6 +73,25 @@ pub(super) struct Block {
     pub(super) at: (StateId, StackId),
 }
 
+/// The tokens that are looked for.
+#[derive(Clone, Copy)]
+pub(super) enum Wanted<'a> {
+    All,
+    /// Some, by how many of them stand before each place in the order of the trie: `[tokens + 1]`.
+    Some(&'a [u32]),
+}
+
+impl Wanted<'_> {
+    /// Whether one is from one place to another. O(1).
+    #[inline]
+    pub(super) fn is_any(self, from: u32, to: u32) -> bool {
+        match self {
+            Wanted::All => true,
+            Wanted::Some(before) => before[from as usize] < before[to as usize],
+        }
+    }
+}
+
 impl Rules<'_> {
     /// One byte on. O(returns).
     #[inline]
@@ -128,12 +147,14 @@ impl Rules<'_> {
     }
 
     /// Calls `found` with each way of the tokens in a block and below, and where their ids stand in the order of the trie: of tokens that end in a
-    /// state these that end at a node, and of others all below one. Tokens that begin behind the end of the rule are left out. O(nodes on live paths and their siblings).
+    /// state these that end at a node, and of others all below one. Tokens that begin behind the end of the rule are left out, and so are places without one that is
+    /// wanted. O(nodes on live paths and their siblings).
     pub(super) fn reach(
         &self,
         stacks: &mut Stacks,
         trie: &Trie<'_>,
         block: Block,
+        wanted: Wanted<'_>,
         budget: &Budget,
         mut found: impl FnMut(Way, (u32, u32)),
     ) -> Result<(), CompileError> {
@@ -144,6 +165,12 @@ impl Rules<'_> {
                 looked += 1;
                 let node = trie.nodes[number];
                 let end = trie.subtree_end(number, to);
+                if !wanted.is_any(node.first, end) {
+                    if node.is_last() {
+                        break;
+                    }
+                    continue;
+                }
                 match self.step(stacks, at, node.byte()) {
                     Step::Nowhere => {}
                     Step::Leaves(_) if read == 0 => {}

@@ -20,11 +20,12 @@ use gobo_artifact::layout::NO_CHUNK;
 use gobo_automata::{ExitId, StateId};
 use gobo_types::{CompileError, TokenId, checked_u32};
 
+use super::chains::{Chains, OfChunks};
 use super::first::{First, Group, ListId};
 use super::inside::{Inside, Kind};
 use super::numbers::Numbers;
 use super::product::DEAD;
-use super::rules::{Block, StackId, Stacks, Step, Way};
+use super::rules::{Block, StackId, Stacks, Step, Wanted, Way};
 use super::walk::{PHASE, Walk};
 
 /// Bytes of a group.
@@ -47,13 +48,11 @@ pub(super) struct Leaving {
     tokens: ListId,
 }
 
-/// Where tokens lead that do the same: their way, what they do to states of chunks between characters, and whether they are whole chunks, which follow a
-/// border of chunks alone.
+/// Where tokens lead that do the same: their way, and what they do to states of chunks between characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Alike {
     way: Way,
-    class: u16,
-    is_whole: bool,
+    of: OfChunks,
 }
 
 /// The lists of a state between characters.
@@ -80,6 +79,7 @@ pub(super) struct Tokens {
     /// Of states between characters.
     lists: HashMap<StateId, Lists>,
     bases: VecDeque<Base>,
+    chains: Chains,
     inside: Inside,
     /// `[ids]`: tokens that are whole chunks; empty where there are none.
     is_whole: Vec<bool>,
@@ -96,6 +96,7 @@ impl Tokens {
             leaving_of: vec![(0, 0); states],
             lists: HashMap::new(),
             bases: VecDeque::new(),
+            chains: Chains::default(),
             inside: Inside::default(),
             is_whole: ids.map(|id| walk.encoder.merges.is_whole(id)).collect(),
         }
@@ -145,9 +146,9 @@ impl Tokens {
                 None => self.lists_of(walk, stacks, state)?,
             };
             walk.budget.charge_steps(PHASE, lists.len() as u64)?;
-            for &(Alike { way, class, is_whole }, ids) in &lists {
-                if !is_whole || chunks.begins(chunk) {
-                    self.add(walk, border, way, chunks.after(chunk, class), ids);
+            for &(Alike { way, of }, ids) in &lists {
+                if !of.is_whole || chunks.begins(chunk) {
+                    self.add(walk, border, way, chunks.after(chunk, of.class), ids);
                 }
             }
             self.lists.insert(state, lists);
@@ -210,30 +211,44 @@ impl Tokens {
         walk.budget.charge_steps(PHASE, nodes.len() as u64)?;
         let differ = |base: &Base| (0..nodes.len()).filter(|&at| nodes[at] != base.nodes[at]).count();
         let nearest = self.bases.iter().map(differ).enumerate().min_by_key(|of| of.1);
-        let (base, others): (Option<usize>, Vec<usize>) = match nearest.filter(|of| of.1 <= FEW_NODES) {
-            None => (None, (0..nodes.len()).collect()),
-            Some((number, _)) => {
-                let base = &self.bases[number];
-                (Some(number), (0..nodes.len()).filter(|&at| nodes[at] != base.nodes[at]).collect())
-            }
+        let base = nearest.filter(|of| of.1 <= FEW_NODES).map(|of| of.0);
+        let chain = match base {
+            Some(_) => None,
+            None => self.chains.from(walk, &mut self.first, &self.is_whole, from)?,
         };
+        let wanted = chain.as_ref().map_or(Wanted::All, |chain| chain.others);
+        let is_walked = |&at: &usize| base.is_none_or(|number| nodes[at] != self.bases[number].nodes[at]);
+        let walked: Vec<usize> = (0..nodes.len()).filter(is_walked).collect();
         let mut fresh = ByWay::default();
-        for &at in &others {
+        for &at in &walked {
             let Some((state, stack)) = nodes[at] else { continue };
             let (number, to) = blocks[at];
             let node = trie.nodes[number];
             let mut found = |way: Way, (from, to): (u32, u32)| {
-                fresh.add(walk, &self.is_whole, at, way, &trie.order[from as usize..to as usize]);
+                let ids =
+                    (from..to).filter(|&at| wanted.is_any(at, at + 1)).map(|at| trie.order[at as usize]);
+                fresh.add(walk, &self.is_whole, at, way, ids);
             };
             found(Way::Ends(state, stack), (node.first, trie.own_end(number, to)));
             if let Some(first) = node.children() {
                 let block = Block { first, to, read: 1, at: (state, stack) };
-                walk.rules.reach(stacks, &trie, block, walk.budget, found)?;
+                walk.rules.reach(stacks, &trie, block, wanted, walk.budget, found)?;
             }
         }
-        match base {
-            Some(number) => self.derived(walk, number, &others, fresh),
-            None => self.based(walk, nodes, fresh),
+        match (base, chain.map(|chain| chain.lists)) {
+            (Some(number), _) => self.derived(walk, number, &walked, fresh),
+            (None, None) => self.based(walk, nodes, fresh),
+            (None, Some(free)) => {
+                let mut lists: Lists = free
+                    .into_iter()
+                    .map(|(state, of, list)| (Alike { way: Way::Ends(state, StackId::EMPTY), of }, list))
+                    .collect();
+                for (alike, parts) in fresh.all {
+                    let ids: Vec<TokenId> = parts.into_iter().flat_map(|part| part.1).collect();
+                    lists.push((alike, self.first.list(&ids, walk.budget)?));
+                }
+                Ok(lists)
+            }
         }
     }
 
@@ -338,14 +353,21 @@ struct ByWay {
 }
 
 impl ByWay {
-    fn add(&mut self, walk: &Walk<'_>, is_whole: &[bool], node: usize, way: Way, ids: &[TokenId]) {
+    fn add(
+        &mut self,
+        walk: &Walk<'_>,
+        is_whole: &[bool],
+        node: usize,
+        way: Way,
+        ids: impl Iterator<Item = TokenId>,
+    ) {
         let node = u16::try_from(node).expect("there are 256 first bytes");
         let number = self.numbers.of(way) as usize;
         if number == self.slots.len() {
             self.slots.push(Vec::new());
         }
         let slots = &mut self.slots[number];
-        for &id in ids {
+        for id in ids {
             // Tokens of class 0 are no encodings, or are within no chunk.
             let class = walk.encoder.chunks.class_of(id);
             if class == 0 {
@@ -357,7 +379,7 @@ impl ByWay {
                 slots.resize(slot + 1, 0);
             }
             if slots[slot] == 0 {
-                self.all.push((Alike { way, class, is_whole }, Vec::new()));
+                self.all.push((Alike { way, of: OfChunks { class, is_whole } }, Vec::new()));
                 slots[slot] = checked_u32(self.all.len());
             }
             let parts = &mut self.all[slots[slot] as usize - 1].1;
@@ -370,7 +392,7 @@ impl ByWay {
 
     /// Takes the tokens of a list out, if there are any.
     fn take(&mut self, alike: &Alike) -> UnderNodes<Vec<TokenId>> {
-        let slot = usize::from(alike.class) * 2 + usize::from(alike.is_whole);
+        let slot = usize::from(alike.of.class) * 2 + usize::from(alike.of.is_whole);
         let number = self.numbers.get(&alike.way).and_then(|number| self.slots[number as usize].get(slot));
         match number {
             Some(&number) if number > 0 => std::mem::take(&mut self.all[number as usize - 1].1),
