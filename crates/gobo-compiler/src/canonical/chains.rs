@@ -3,15 +3,19 @@
 //! Most states between characters stand in strings, where nearly all characters lead to one state: to the state itself or, where characters are
 //! counted, to that of the next count. These characters are *free*, and the states that they lead along are a *chain*. A token of k free characters
 //! leads k states along the chain, whatever its characters are. So the tokens of free characters are listed once, by their length and by what they do to
-//! chunks of text, and the states of all chains with these characters have those lists in common. The vocabulary is walked for the other tokens alone. O(bytes of all
-//! tokens) for each set of free characters that is met twice; O(length of the chain + nodes above the other tokens) for each state.
+//! chunks of text, and the states of all chains with these characters have those lists in common. A state from which most characters enter a chain,
+//! as where a name of an object may be one of the declared ones, has them without the tokens that begin in another way. The vocabulary is walked for the other tokens
+//! alone. O(bytes of all tokens) for each set of free characters that is met twice; O(length of the chain + nodes above the other tokens) for each
+//! state, and O(tokens) where some begin in another way.
 
 use foldhash::HashMap;
 use gobo_automata::StateId;
-use gobo_types::{ByteSet, CompileError, TokenId};
+use gobo_types::{ByteSet, CompileError, TokenId, checked_u32};
 
 use super::first::{First, ListId};
+use super::numbers::Numbers;
 use super::rules::{Rules, Wanted};
+use super::tokens::UnderNodes;
 use super::walk::{PHASE, Walk};
 
 /// With fewer bytes of ASCII that are free there are few such tokens.
@@ -44,16 +48,22 @@ pub(super) struct OfChunks {
     pub(super) is_whole: bool,
 }
 
-/// Lists of tokens of free characters.
-type FreeLists = Vec<(OfChunks, ListId)>;
+/// Tokens of free characters that do the same to chunks.
+#[derive(Clone)]
+struct FreeList {
+    of: OfChunks,
+    list: ListId,
+    /// Where those under each node of the root of the trie lie in the list.
+    nodes: UnderNodes<(u32, u32)>,
+}
 
 /// The tokens of a set of free characters.
 struct FreeTokens {
     free: Free,
     /// `[most characters]`: those of one character, of two, and so on.
-    of_length: Vec<FreeLists>,
+    of_length: Vec<Vec<FreeList>>,
     /// Those of so many characters or more, once asked for.
-    from_length: HashMap<usize, FreeLists>,
+    from_length: HashMap<usize, Vec<FreeList>>,
     /// `[tokens + 1]`: how many tokens before each place in the order of the trie are not of free characters alone.
     others_before: Vec<u32>,
     next: HashMap<StateId, Next>,
@@ -63,8 +73,16 @@ struct FreeTokens {
 pub(super) struct Chain<'c> {
     /// The lists of tokens, and the state to which each of them leads.
     pub(super) lists: Vec<(StateId, OfChunks, ListId)>,
-    /// The tokens that are not of free characters alone.
-    pub(super) others: Wanted<'c>,
+    /// `[nodes of the root]`: whether tokens of free characters that begin so are in the lists.
+    begins: Vec<bool>,
+    others_before: &'c [u32],
+}
+
+impl<'c> Chain<'c> {
+    /// The tokens below a node of the root that are not in the lists.
+    pub(super) fn others(&self, node: usize) -> Wanted<'c> {
+        if self.begins[node] { Wanted::Some(self.others_before) } else { Wanted::All }
+    }
 }
 
 /// What is known of chains.
@@ -75,59 +93,112 @@ pub(super) struct Chains {
     tokens: Vec<FreeTokens>,
 }
 
+/// A state from which most characters of ASCII lead to one state, and a set of characters that may be free from there.
+#[derive(Clone, Copy)]
+pub(super) struct Entry {
+    to: StateId,
+    free: Free,
+}
+
 impl Chains {
-    /// The chain from a state, if it is worth while.
-    pub(super) fn from<'c>(
-        &'c mut self,
+    /// The ways from a state into a chain.
+    pub(super) fn entries(walk: &Walk<'_>, state: StateId) -> Result<Vec<Entry>, CompileError> {
+        walk.budget.charge_steps(PHASE, 512)?;
+        let Some((to, own)) = Free::at(&walk.rules, state) else { return Ok(Vec::new()) };
+        // Behind the last character that is counted none is free.
+        let next = Free::at(&walk.rules, to).map(|of| of.1);
+        Ok(next.into_iter().chain([own]).map(|free| Entry { to, free }).collect())
+    }
+
+    /// The number of tokens that are listed for one of some entries.
+    pub(super) fn known(&self, entries: &[Entry]) -> Option<(Entry, usize)> {
+        entries.iter().find_map(|entry| Some((*entry, (*self.numbers.get(&entry.free)?)?)))
+    }
+
+    /// The same for the first entry, once its characters are met for the second time.
+    pub(super) fn meet(
+        &mut self,
         walk: &Walk<'_>,
         first: &mut First,
         is_whole: &[bool],
+        entries: &[Entry],
+    ) -> Result<Option<(Entry, usize)>, CompileError> {
+        let Some(entry) = entries.first() else { return Ok(None) };
+        if self.numbers.insert(entry.free, None).is_none() {
+            return Ok(None);
+        }
+        let number = self.tokens.len();
+        self.tokens.push(FreeTokens::new(walk, first, is_whole, entry.free)?);
+        self.numbers.insert(entry.free, Some(number));
+        Ok(Some((*entry, number)))
+    }
+
+    /// The tokens from a state; `None` if characters that are free at first are not free later on. `nodes`: the bytes of the nodes of the root.
+    pub(super) fn chain<'c>(
+        &'c mut self,
+        walk: &Walk<'_>,
+        first: &mut First,
         state: StateId,
+        (entry, number): (Entry, usize),
+        nodes: &[u8],
     ) -> Result<Option<Chain<'c>>, CompileError> {
-        walk.budget.charge_steps(PHASE, 256)?;
-        let Some(free) = Free::at(&walk.rules, state) else { return Ok(None) };
-        let number = match self.numbers.get(&free) {
-            None => {
-                self.numbers.insert(free, None);
+        let (rules, tokens) = (&walk.rules, &mut self.tokens[number]);
+        let others = entry.free.others && others_from(rules, state) == Next::To(entry.to);
+        let begins = |&byte: &u8| match byte {
+            0..0x80 => entry.free.ascii.contains(byte) && rules.dfa.next(state, byte) == entry.to,
+            _ => others,
+        };
+        let begins: Vec<bool> = nodes.iter().map(begins).collect();
+        let mut lists = Vec::new();
+        let mut at = entry.to;
+        for length in 1..=tokens.of_length.len() {
+            let next = tokens.next(rules, at);
+            if next == Next::Several {
                 return Ok(None);
             }
-            Some(Some(known)) => *known,
-            Some(None) => {
-                self.tokens.push(FreeTokens::new(walk, first, is_whole, free)?);
-                self.numbers.insert(free, Some(self.tokens.len() - 1));
-                self.tokens.len() - 1
-            }
-        };
-        let tokens = &mut self.tokens[number];
-        let most = tokens.of_length.len();
-        let mut lists = Vec::new();
-        let mut at = state;
-        for length in 1..=most {
-            let next = match tokens.next(&walk.rules, at) {
-                Next::To(next) => next,
-                Next::Nowhere => break,
-                Next::Several => return Ok(None),
-            };
-            let is_last = next == at;
+            let is_last = next == Next::To(at);
             let of_length = if is_last {
                 tokens.from_length(walk, first, length)?
             } else {
                 &tokens.of_length[length - 1]
             };
-            lists.extend(of_length.iter().map(|&(of, list)| (next, of, list)));
-            if is_last {
-                break;
+            for free in of_length {
+                let list = free.beginning(walk, first, &begins)?;
+                lists.extend(list.map(|list| (at, free.of, list)));
             }
-            at = next;
+            match next {
+                Next::To(next) if !is_last => at = next,
+                _ => break,
+            }
         }
         walk.budget.charge_steps(PHASE, lists.len() as u64)?;
-        Ok(Some(Chain { lists, others: Wanted::Some(&tokens.others_before) }))
+        Ok(Some(Chain { lists, begins, others_before: &tokens.others_before }))
+    }
+}
+
+impl FreeList {
+    /// Its tokens below some nodes of the root; `None` if there are none.
+    fn beginning(
+        &self,
+        walk: &Walk<'_>,
+        first: &mut First,
+        begins: &[bool],
+    ) -> Result<Option<ListId>, CompileError> {
+        let does = |of: &&(u16, (u32, u32))| begins[usize::from(of.0)];
+        if self.nodes.iter().all(|of| does(&of)) {
+            return Ok(Some(self.list));
+        }
+        let all = first.lists.get(self.list);
+        let places = self.nodes.iter().filter(does).map(|of| of.1);
+        let ids: Vec<TokenId> =
+            places.flat_map(|(from, to)| &all[from as usize..to as usize]).copied().collect();
+        if ids.is_empty() { Ok(None) } else { first.list(&ids, walk.budget).map(Some) }
     }
 }
 
 impl Free {
-    /// The characters that lead to the state to which most lead; `None` if they are few.
-    fn at(rules: &Rules<'_>, state: StateId) -> Option<Self> {
+    /// The state to which most characters of ASCII lead, and the characters that do; `None` if they are few.
+    fn at(rules: &Rules<'_>, state: StateId) -> Option<(StateId, Self)> {
         let mut to: Vec<(StateId, ByteSet)> = Vec::new();
         for byte in 0..0x80 {
             let next = rules.dfa.next(state, byte);
@@ -140,7 +211,7 @@ impl Free {
         }
         let (next, ascii) = to.into_iter().max_by_key(|of| of.1.len())?;
         let others = others_from(rules, state) == Next::To(next);
-        (ascii.len() >= LEAST_FREE).then_some(Self { ascii, others })
+        (ascii.len() >= LEAST_FREE).then_some((next, Self { ascii, others }))
     }
 
     /// How many characters a token has, if all are free.
@@ -166,30 +237,42 @@ impl FreeTokens {
         let order = &trie.order[trie.from as usize..trie.to as usize];
         walk.budget.charge_steps(PHASE, order.len() as u64 * 4)?;
         walk.budget.charge_bytes(PHASE, order.len() as u64 * 4)?;
-        let mut by: HashMap<(usize, OfChunks), Vec<TokenId>> = HashMap::default();
-        let (mut most, mut others) = (0, 0);
+        let mut numbers = Numbers::default();
+        let mut found: Vec<Found> = Vec::new();
+        let mut others = 0;
         let mut others_before = vec![0; trie.from as usize + 1];
+        let (mut node, mut byte) = (0, None);
         for &id in order {
-            match free.length(walk.vocabulary.bytes(id)) {
+            let bytes = walk.vocabulary.bytes(id);
+            // In the order of the trie, tokens that begin alike stand side by side.
+            if byte != bytes.first() {
+                node += u16::from(byte.is_some());
+                byte = bytes.first();
+            }
+            match free.length(bytes) {
                 None => others += 1,
                 Some(length) => {
                     let class = walk.encoder.chunks.class_of(id);
                     // Tokens of class 0 are no encodings, or are within no chunk.
                     if class != 0 {
                         let is_whole = is_whole.get(id as usize).is_some_and(|&is_whole| is_whole);
-                        by.entry((length, OfChunks { class, is_whole })).or_default().push(id);
-                        most = most.max(length);
+                        let of = OfChunks { class, is_whole };
+                        let number = numbers.of((length, of)) as usize;
+                        if number == found.len() {
+                            found.push(Found { length, of, ids: Vec::new(), nodes: Vec::new() });
+                        }
+                        found[number].push(node, id);
                     }
                 }
             }
             others_before.push(others);
         }
-        let mut by: Vec<_> = by.into_iter().collect();
-        by.sort_unstable_by_key(|of| of.0);
-        let mut of_length = vec![FreeLists::new(); most];
-        for ((length, of), ids) in by {
+        let most = found.iter().map(|of| of.length).max().unwrap_or(0);
+        let mut of_length = vec![Vec::new(); most];
+        for Found { length, of, ids, nodes } in found {
+            walk.budget.charge_bytes(PHASE, nodes.len() as u64 * 12)?;
             let list = first.list(&ids, walk.budget)?;
-            of_length[length - 1].push((of, list));
+            of_length[length - 1].push(FreeList { of, list, nodes });
         }
         Ok(Self { free, of_length, from_length: HashMap::default(), others_before, next: HashMap::default() })
     }
@@ -204,19 +287,48 @@ impl FreeTokens {
         walk: &Walk<'_>,
         first: &mut First,
         length: usize,
-    ) -> Result<&FreeLists, CompileError> {
+    ) -> Result<&[FreeList], CompileError> {
         if !self.from_length.contains_key(&length) {
-            let mut by: HashMap<OfChunks, Vec<TokenId>> = HashMap::default();
-            for &(of, list) in self.of_length[length - 1..].iter().flatten() {
-                by.entry(of).or_default().extend(first.lists.get(list));
+            let mut numbers = Numbers::default();
+            let mut found: Vec<Found> = Vec::new();
+            for FreeList { of, list, nodes } in self.of_length[length - 1..].iter().flatten() {
+                let number = numbers.of(*of) as usize;
+                if number == found.len() {
+                    found.push(Found { length, of: *of, ids: Vec::new(), nodes: Vec::new() });
+                }
+                let before = checked_u32(found[number].ids.len());
+                found[number].ids.extend(first.lists.get(*list));
+                found[number]
+                    .nodes
+                    .extend(nodes.iter().map(|&(node, (from, to))| (node, (before + from, before + to))));
             }
-            let mut by: Vec<_> = by.into_iter().collect();
-            by.sort_unstable_by_key(|of| of.0);
-            let lists = by.into_iter().map(|(of, ids)| Ok((of, first.list(&ids, walk.budget)?)));
-            let lists = lists.collect::<Result<FreeLists, CompileError>>()?;
+            let mut lists = Vec::with_capacity(found.len());
+            for Found { of, ids, nodes, .. } in found {
+                walk.budget.charge_bytes(PHASE, nodes.len() as u64 * 12)?;
+                lists.push(FreeList { of, list: first.list(&ids, walk.budget)?, nodes });
+            }
             self.from_length.insert(length, lists);
         }
         Ok(&self.from_length[&length])
+    }
+}
+
+/// Tokens of free characters while they are listed.
+struct Found {
+    length: usize,
+    of: OfChunks,
+    ids: Vec<TokenId>,
+    nodes: UnderNodes<(u32, u32)>,
+}
+
+impl Found {
+    fn push(&mut self, node: u16, id: TokenId) {
+        let at = checked_u32(self.ids.len());
+        self.ids.push(id);
+        match self.nodes.last_mut().filter(|of| of.0 == node) {
+            Some(of) => of.1.1 = at + 1,
+            None => self.nodes.push((node, (at, at + 1))),
+        }
     }
 }
 

@@ -59,7 +59,7 @@ struct Alike {
 type Lists = Vec<(Alike, ListId)>;
 
 /// What lies under nodes of the root of the trie, ascending.
-type UnderNodes<T> = Vec<(u16, T)>;
+pub(super) type UnderNodes<T> = Vec<(u16, T)>;
 
 /// A state between characters whose lists others share.
 struct Base {
@@ -209,21 +209,25 @@ impl Tokens {
         };
         let nodes: Vec<Option<(StateId, StackId)>> = blocks.iter().map(&mut leads).collect();
         walk.budget.charge_steps(PHASE, nodes.len() as u64)?;
-        let differ = |base: &Base| (0..nodes.len()).filter(|&at| nodes[at] != base.nodes[at]).count();
-        let nearest = self.bases.iter().map(differ).enumerate().min_by_key(|of| of.1);
-        let base = nearest.filter(|of| of.1 <= FEW_NODES).map(|of| of.0);
-        let chain = match base {
-            Some(_) => None,
-            None => self.chains.from(walk, &mut self.first, &self.is_whole, from)?,
+        let bytes: Vec<u8> = blocks.iter().map(|&(number, _)| trie.nodes[number].byte()).collect();
+        let entries = Chains::entries(walk, from)?;
+        let mut known = self.chains.known(&entries);
+        let near = known.is_none().then(|| self.nearest(&nodes)).flatten();
+        if known.is_none() && near.is_none() {
+            known = self.chains.meet(walk, &mut self.first, &self.is_whole, &entries)?;
+        }
+        let chain = match known {
+            Some(known) => self.chains.chain(walk, &mut self.first, from, known, &bytes)?,
+            None => None,
         };
-        let wanted = chain.as_ref().map_or(Wanted::All, |chain| chain.others);
-        let is_walked = |&at: &usize| base.is_none_or(|number| nodes[at] != self.bases[number].nodes[at]);
+        let is_walked = |&at: &usize| near.is_none_or(|number| nodes[at] != self.bases[number].nodes[at]);
         let walked: Vec<usize> = (0..nodes.len()).filter(is_walked).collect();
         let mut fresh = ByWay::default();
         for &at in &walked {
             let Some((state, stack)) = nodes[at] else { continue };
             let (number, to) = blocks[at];
             let node = trie.nodes[number];
+            let wanted = chain.as_ref().map_or(Wanted::All, |chain| chain.others(at));
             let mut found = |way: Way, (from, to): (u32, u32)| {
                 let ids =
                     (from..to).filter(|&at| wanted.is_any(at, at + 1)).map(|at| trie.order[at as usize]);
@@ -235,7 +239,7 @@ impl Tokens {
                 walk.rules.reach(stacks, &trie, block, wanted, walk.budget, found)?;
             }
         }
-        match (base, chain.map(|chain| chain.lists)) {
+        match (near, chain.map(|chain| chain.lists)) {
             (Some(number), _) => self.derived(walk, number, &walked, fresh),
             (None, None) => self.based(walk, nodes, fresh),
             (None, Some(free)) => {
@@ -250,6 +254,13 @@ impl Tokens {
                 Ok(lists)
             }
         }
+    }
+
+    /// The base that leads most nodes under the root as these do, if nearly all.
+    fn nearest(&self, nodes: &[Option<(StateId, StackId)>]) -> Option<usize> {
+        let differ = |base: &Base| (0..nodes.len()).filter(|&at| nodes[at] != base.nodes[at]).count();
+        let nearest = self.bases.iter().map(differ).enumerate().min_by_key(|of| of.1)?;
+        (nearest.1 <= FEW_NODES).then_some(nearest.0)
     }
 
     /// The lists of a state that is like no other.
