@@ -27,12 +27,19 @@ use super::walk::{PHASE, Walk};
 /// Bytes of a list beside its tokens.
 const LIST_BYTES: u64 = 16;
 
+/// Bytes of a state while liveness is found.
+const SETTLED_BYTES: u64 = 32;
+
 dense_id! {
     /// Tokens, each list once: the strings of a schema, and the counts of one string, have nearly the same lists.
     pub(super) struct ListId;
 }
 
+/// No tokens.
+const NONE: ListId = ListId(0);
+
 /// The tokens that lead from one state to another.
+#[derive(Clone, Copy)]
 pub(super) struct Group {
     pub(super) from: u32,
     pub(super) to: u32,
@@ -42,22 +49,14 @@ pub(super) struct Group {
     pub(super) tokens: ListId,
 }
 
-/// Which tokens of a group are live.
-#[derive(Clone)]
-pub(super) enum Live {
-    All,
-    /// These; none at first.
-    Some(Vec<TokenId>),
-}
-
 /// From where liveness is found.
 pub(super) struct Seeds<'s> {
     /// `[states]`: all tokens that lead there are live.
     pub(super) states: Vec<bool>,
     /// What may be read next within a chunk, where that is known of bytes.
     pub(super) escapes: Option<Escapes<'s>>,
-    /// `[groups]`: tokens that are live already, if some are.
-    pub(super) known: Option<&'s [Live]>,
+    /// Whether those of [`First::live`] are known to be.
+    pub(super) goes_on: bool,
 }
 
 /// What makes tokens live by a byte that can be read next within their chunk: that they join no token that begins with it.
@@ -80,8 +79,8 @@ pub(super) struct List<'a> {
 pub(super) struct First {
     /// By the state from which they lead.
     pub(super) groups: Vec<Group>,
-    /// `[groups]`.
-    pub(super) live: Vec<Live>,
+    /// `[groups]`: the tokens of each that are live.
+    pub(super) live: Vec<ListId>,
     /// `[states]`: its groups, for states at which a token can end.
     pub(super) of: Vec<Option<(u32, u32)>>,
     pub(super) lists: Interner<ListId, TokenId>,
@@ -90,7 +89,9 @@ pub(super) struct First {
 impl First {
     /// Of so many states, at none of which a token can end yet.
     pub(super) fn none(states: usize) -> Self {
-        Self { groups: Vec::new(), live: Vec::new(), of: vec![None; states], lists: Interner::default() }
+        let mut lists = Interner::default();
+        let _: (ListId, bool) = lists.intern(&[]);
+        Self { groups: Vec::new(), live: Vec::new(), of: vec![None; states], lists }
     }
 
     /// Whether tokens can end at a state.
@@ -100,33 +101,19 @@ impl First {
 
     /// The live tokens of a state.
     pub(super) fn tokens_of(&self, state: u32) -> impl Iterator<Item = TokenId> + '_ {
-        self.lists_of(state).flat_map(|list| list.ids).copied()
+        self.groups_of(state).flat_map(|number| self.lists.get(self.live[number])).copied()
     }
 
     /// The same in lists, one for each group.
     pub(super) fn lists_of(&self, state: u32) -> impl Iterator<Item = List<'_>> {
-        self.groups_of(state).map(|number| List {
-            ids: self.live(&self.live, number),
-            number: matches!(self.live[number], Live::All).then_some(self.groups[number].tokens),
-        })
+        let live = &self.live[self.groups_of(state)];
+        live.iter().map(|&list| List { ids: self.lists.get(list), number: Some(list) })
     }
 
     /// The numbers of the groups of a state.
     pub(super) fn groups_of(&self, state: u32) -> Range<usize> {
         let (from, to) = self.of[state as usize].unwrap_or_default();
         from as usize..to as usize
-    }
-
-    pub(super) fn all(&self, group: &Group) -> &[TokenId] {
-        self.lists.get(group.tokens)
-    }
-
-    /// The tokens of a group that are live: `[groups]`.
-    pub(super) fn live<'s>(&'s self, live: &'s [Live], number: usize) -> &'s [TokenId] {
-        match &live[number] {
-            Live::All => self.all(&self.groups[number]),
-            Live::Some(live) => live,
-        }
     }
 
     /// The list of some tokens. O(tokens).
@@ -184,31 +171,23 @@ impl First {
     }
 
     /// Finds the tokens that are live, by group: the least fixpoint. What is below the rule at hand is left to the seeds.
-    pub(super) fn settle(&self, walk: &Walk<'_>, seeds: Seeds<'_>) -> Result<Vec<Live>, CompileError> {
+    pub(super) fn settle(&mut self, walk: &Walk<'_>, seeds: Seeds<'_>) -> Result<Vec<ListId>, CompileError> {
         let Walk { product, budget, .. } = walk;
+        budget.charge_bytes(PHASE, product.len() as u64 * SETTLED_BYTES)?;
         // Of each state the groups that lead to it; and the states from which a border leads to it.
-        let mut groups_to: Vec<Vec<u32>> = vec![Vec::new(); product.len()];
-        for (number, group) in (0..).zip(&self.groups) {
-            groups_to[group.to as usize].push(number);
-        }
-        let mut borders_to: Vec<Vec<u32>> = vec![Vec::new(); product.len()];
-        for state in 1..product.len() {
-            let state = checked_u32(state);
-            for next in product.borders(state) {
-                if next != DEAD {
-                    borders_to[next as usize].push(state);
-                }
-            }
-        }
-        let Seeds { states: mut is_sure, escapes, known } = seeds;
-        let mut live = match known {
-            None => vec![Live::Some(Vec::new()); self.groups.len()],
-            Some(known) => known.to_vec(),
-        };
+        let groups_to = Incoming::new(product.len(), || {
+            self.groups.iter().zip(0..).map(|(group, number)| (group.to, number))
+        });
+        let borders_to = Incoming::new(product.len(), || {
+            let borders = (1..checked_u32(product.len())).map(|state| (state, product.borders(state)));
+            borders.flat_map(|(state, next)| next.map(|next| (next, state))).filter(|of| of.0 != DEAD)
+        });
+        let Seeds { states: mut is_sure, escapes, goes_on } = seeds;
+        let mut live = if goes_on { self.live.clone() } else { vec![NONE; self.groups.len()] };
         // Of each state the tokens that are live, counted, and a mark for each id.
         let mut counts = vec![0_u64; product.len()];
-        for (number, group) in self.groups.iter().enumerate() {
-            counts[group.from as usize] += self.live(&live, number).len() as u64;
+        for (group, &list) in self.groups.iter().zip(&live) {
+            counts[group.from as usize] += self.lists.get(list).len() as u64;
         }
         for state in 1..product.len() {
             is_sure[state] |= counts[product.marked[state] as usize] > 0;
@@ -220,39 +199,40 @@ impl First {
         let mut is_done = vec![false; product.len()];
         let mut open: VecDeque<u32> = VecDeque::new();
         for at in 1..checked_u32(product.len()) {
-            is_open[at as usize] = is_sure[at as usize] || escapes.is_some() || known.is_some();
+            is_open[at as usize] = is_sure[at as usize] || escapes.is_some() || goes_on;
             open.extend(is_open[at as usize].then_some(at));
         }
         while let Some(to) = open.pop_front() {
             is_open[to as usize] = false;
             is_done[to as usize] = is_sure[to as usize];
-            budget.charge_steps(PHASE, 1 + groups_to[to as usize].len() as u64)?;
-            for &number in &groups_to[to as usize] {
-                let group = &self.groups[number as usize];
-                let Live::Some(before) = &live[number as usize] else { continue };
-                let (from, count) = (group.from, before.len());
+            let groups = groups_to.of(to);
+            budget.charge_steps(PHASE, 1 + groups.len() as u64)?;
+            for &number in groups {
+                let group = self.groups[number as usize];
+                let before = live[number as usize];
+                if before == group.tokens {
+                    continue;
+                }
+                let (from, count) = (group.from, self.lists.get(before).len());
                 let was_empty = counts[from as usize] == 0;
                 let next = product.within[to as usize];
                 let follow = counts[next as usize];
-                let all = self.all(group).len();
                 let now_live = if is_sure[to as usize] {
-                    Live::All
+                    group.tokens
                 } else {
                     let asked = Asked { group, before, next, follow, escapes };
-                    match self.recheck(&asked, &live, &mut is_known, &joined, walk)? {
-                        live if live.len() == count => continue,
-                        live if live.len() == all => Live::All,
-                        live => Live::Some(live),
+                    let found = self.recheck(&asked, &live, &mut is_known, &joined, walk)?;
+                    if found.len() == count {
+                        continue;
                     }
+                    let is_all = found.len() == self.lists.get(group.tokens).len();
+                    if is_all { group.tokens } else { self.list(&found, budget)? }
                 };
-                let now = match &now_live {
-                    Live::All => all,
-                    Live::Some(live) => live.len(),
-                };
+                let now = self.lists.get(now_live).len();
                 counts[from as usize] += (now - count) as u64;
                 live[number as usize] = now_live;
                 // More can follow at `from`: what leads to a border before it is looked at again.
-                for &state in &borders_to[from as usize] {
+                for &state in borders_to.of(from) {
                     if was_empty && product.marked[state as usize] == from {
                         is_sure[state as usize] = true;
                     }
@@ -269,13 +249,14 @@ impl First {
     fn recheck(
         &self,
         asked: &Asked<'_>,
-        live: &[Live],
+        live: &[ListId],
         is_known: &mut [bool],
         joined: &Joined<'_>,
         walk: &Walk<'_>,
     ) -> Result<Vec<TokenId>, CompileError> {
         let Walk { encoder, budget, .. } = walk;
         let &Asked { group, before, next, follow, escapes } = asked;
+        let before = self.lists.get(before);
         let mut found = before.to_vec();
         let open = escapes.map(|of| (of, (of.open)(group.to))).filter(|(_, open)| !open.is_empty());
         if next == DEAD || follow == 0 && open.is_none() {
@@ -283,9 +264,9 @@ impl First {
         }
         before.iter().for_each(|&id| is_known[id as usize] = true);
         let mut tests = 0;
-        for &id in self.all(group).iter().filter(|&&id| !is_known[id as usize]) {
+        for &id in self.lists.get(group.tokens).iter().filter(|&&id| !is_known[id as usize]) {
             tests += 1;
-            let mut lists = self.groups_of(next).flat_map(|number| self.live(live, number));
+            let mut lists = self.groups_of(next).flat_map(|number| self.lists.get(live[number]));
             // More can follow than it joins, or some token that it does not join is found.
             let is_live = open.is_some_and(|(of, open)| !open.is_subset(&(of.joined)(id)))
                 || joined.by(id) < follow
@@ -299,16 +280,45 @@ impl First {
         }
         before.iter().for_each(|&id| is_known[id as usize] = false);
         budget.charge_steps(PHASE, tests + before.len() as u64 / 8)?;
-        budget.charge_bytes(PHASE, (found.len() - before.len()) as u64 * 4)?;
         Ok(found)
+    }
+}
+
+/// What leads to each state.
+struct Incoming {
+    /// `[states + 1]`.
+    starts: Vec<u32>,
+    all: Vec<u32>,
+}
+
+impl Incoming {
+    /// From what `pairs` gives, twice the same: a state, and what leads to it.
+    fn new<I: Iterator<Item = (u32, u32)>>(states: usize, pairs: impl Fn() -> I) -> Self {
+        let mut starts = vec![0; states + 1];
+        pairs().for_each(|(to, _)| starts[to as usize + 1] += 1);
+        for at in 1..starts.len() {
+            starts[at] += starts[at - 1];
+        }
+        let mut ends = starts.clone();
+        let mut all = vec![0; starts[states] as usize];
+        for (to, from) in pairs() {
+            all[ends[to as usize] as usize] = from;
+            ends[to as usize] += 1;
+        }
+        Self { starts, all }
+    }
+
+    fn of(&self, state: u32) -> &[u32] {
+        let at = state as usize;
+        &self.all[self.starts[at] as usize..self.starts[at + 1] as usize]
     }
 }
 
 /// A group whose tokens may be live by what can follow them within the chunk.
 struct Asked<'a> {
-    group: &'a Group,
+    group: Group,
     /// Its tokens that are live already.
-    before: &'a [TokenId],
+    before: ListId,
     /// The state behind the border.
     next: u32,
     /// How many live tokens that has.

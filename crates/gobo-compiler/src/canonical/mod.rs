@@ -148,7 +148,8 @@ fn canonical<'v>(dfa: &Dfa, over: Over<'_, 'v>) -> Result<Option<Canonical<'v>>,
     let rules = Rules { dfa, calls: &calls };
     let walk = Walk { rules, product: &product, encoder, vocabulary, shared, budget };
     let mut first = Tokens::reached(&walk, &mut Stacks::default())?.first;
-    first.live = first.settle(&walk, Seeds { states: product.ends.clone(), escapes: None, known: None })?;
+    first.live =
+        first.settle(&walk, Seeds { states: product.ends.clone(), escapes: None, goes_on: false })?;
     if let Some(word) = first.stuck_word(&walk, |id| vocabulary.bytes(id).to_vec())? {
         return Err(stuck(vocabulary, &word));
     }

@@ -28,8 +28,8 @@ use super::product::DEAD;
 use super::rules::{Block, StackId, Stacks, Step, Wanted, Way};
 use super::walk::{PHASE, Walk};
 
-/// Bytes of a group.
-const GROUP_BYTES: u64 = 48;
+/// Bytes of a group, of its live list, and of its number at the state to which it leads.
+const GROUP_BYTES: u64 = 28;
 
 /// Of so many states before, one is looked for that a state is like.
 const BASES: usize = 16;

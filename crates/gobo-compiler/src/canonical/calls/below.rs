@@ -16,7 +16,7 @@ use gobo_types::{CompileError, DenseId as _, Table, TokenId, dense_id};
 
 use super::links::Links;
 use super::sure::Sure;
-use crate::canonical::first::Live;
+use crate::canonical::first::ListId;
 use crate::canonical::product::DEAD;
 use crate::canonical::rules::{StackId, Stacks, Way};
 use crate::canonical::tokens::{Leaving, Tokens};
@@ -81,7 +81,7 @@ pub(super) struct Below<'a> {
     pub(super) links: &'a Links,
     pub(super) tokens: &'a Tokens,
     sure: &'a Sure<'a>,
-    pub(super) maybe: &'a [Live],
+    pub(super) maybe: &'a [ListId],
     stacks: Stacks,
     unknowns: Table<UnknownId, Unknown>,
     numbers: HashMap<Question, UnknownId>,
@@ -101,7 +101,7 @@ impl<'a> Below<'a> {
         links: &'a Links,
         tokens: &'a Tokens,
         sure: &'a Sure<'a>,
-        maybe: &'a [Live],
+        maybe: &'a [ListId],
         stacks: Stacks,
     ) -> Self {
         Self {
@@ -325,7 +325,7 @@ impl<'a> Below<'a> {
             let first = &tokens.first;
             let mut tests = 0;
             for group in first.groups_of(border) {
-                let surely = first.live(&first.live, group);
+                let surely = first.lists.get(first.live[group]);
                 tests += surely.len();
                 if surely.iter().any(|id| may_follow(&id)) {
                     budget.charge_steps(PHASE, tests as u64)?;
@@ -335,7 +335,7 @@ impl<'a> Below<'a> {
             }
             for at in first.groups_of(border) {
                 let group = &first.groups[at];
-                let maybe = first.live(self.maybe, at);
+                let maybe = first.lists.get(self.maybe[at]);
                 tests += maybe.len();
                 for &id in maybe.iter().filter(may_follow) {
                     self.include(number, Question::At(group.to, id), group.stack, found)?;

@@ -65,8 +65,8 @@ pub(super) fn canonical<'v>(
     let mut stacks = Stacks::default();
     let mut tokens = Tokens::of(&walk, &mut stacks, &borders)?;
     let sure = Sure::new(&walk, &bottom, &links, &texts)?;
-    tokens.first.live = sure.settle(&tokens)?;
-    let maybe = sure.settle_open(&links, &tokens)?;
+    tokens.first.live = sure.settle(&mut tokens)?;
+    let maybe = sure.settle_open(&links, &mut tokens)?;
     if let Some(word) = stuck_word(&walk, &mut stacks, &tokens, &borders)? {
         return Err(stuck(vocabulary, &word));
     }

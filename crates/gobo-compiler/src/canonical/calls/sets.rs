@@ -194,8 +194,11 @@ impl Sets {
         }
         let first = &below.tokens.first;
         for number in first.groups_of(border) {
-            let (group, surely, maybe) =
-                (&first.groups[number], first.live(&first.live, number), first.live(below.maybe, number));
+            let (group, surely, maybe) = (
+                &first.groups[number],
+                first.lists.get(first.live[number]),
+                first.lists.get(below.maybe[number]),
+            );
             if surely.len() >= maybe.len() {
                 continue;
             }

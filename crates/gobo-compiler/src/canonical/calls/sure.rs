@@ -12,7 +12,7 @@ use gobo_types::{ByteSet, CompileError, TokenId, VocabularyDigest};
 
 use super::links::Links;
 use super::texts::Texts;
-use crate::canonical::first::{Escapes, Live, Seeds};
+use crate::canonical::first::{Escapes, ListId, Seeds};
 use crate::canonical::product::{Bottom, DEAD};
 use crate::canonical::tokens::Tokens;
 use crate::canonical::walk::{PHASE, Walk};
@@ -120,14 +120,18 @@ impl<'a> Sure<'a> {
     }
 
     /// The tokens of each group that are sure.
-    pub(super) fn settle(&self, tokens: &Tokens) -> Result<Vec<Live>, CompileError> {
+    pub(super) fn settle(&self, tokens: &mut Tokens) -> Result<Vec<ListId>, CompileError> {
         let (open, joined) = (|state| self.open(state), |id| self.joined_by(id));
         let escapes = Some(Escapes { open: &open, joined: &joined });
-        tokens.first.settle(self.walk, Seeds { states: self.states.clone(), escapes, known: None })
+        tokens.first.settle(self.walk, Seeds { states: self.states.clone(), escapes, goes_on: false })
     }
 
     /// The tokens of each group that may be live, once those that are sure are known.
-    pub(super) fn settle_open(&self, links: &Links, tokens: &Tokens) -> Result<Vec<Live>, CompileError> {
+    pub(super) fn settle_open(
+        &self,
+        links: &Links,
+        tokens: &mut Tokens,
+    ) -> Result<Vec<ListId>, CompileError> {
         let product = self.walk.product;
         let may_leave = |state: u32| state != DEAD && tokens.leaving(state).next().is_some();
         let may_be = |state: usize| {
@@ -139,8 +143,7 @@ impl<'a> Sure<'a> {
                 || may_leave(marked)
         };
         let states = (0..product.len()).map(|state| state != DEAD as usize && may_be(state)).collect();
-        let known = Some(tokens.first.live.as_slice());
-        tokens.first.settle(self.walk, Seeds { states, escapes: None, known })
+        tokens.first.settle(self.walk, Seeds { states, escapes: None, goes_on: true })
     }
 }
 
