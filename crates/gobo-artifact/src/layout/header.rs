@@ -173,6 +173,9 @@ impl Header {
             if kinds::OF_PROMPTS.iter().any(|&kind| has(kind)) {
                 kinds.extend(kinds::OF_PROMPTS);
             }
+            if kinds::OF_SPELLED.iter().any(|&kind| has(kind)) {
+                kinds.extend(kinds::OF_SPELLED);
+            }
         }
         let kind_at = |position: usize| kinds.get(position).copied();
         let fault = |section: u32, what: &str| Fault::Section {

@@ -35,6 +35,12 @@ impl Index {
         starts.get(usize::from(chunk)).copied().filter(|&state| state < self.states()).unwrap_or(DEAD)
     }
 
+    /// Whether a chunk may have to end behind a word that is spelled, which it cannot: then the token that ends the word is in no mask. O(1).
+    #[inline]
+    pub(crate) fn spells_words(&self) -> bool {
+        self.borders.as_ref().is_some_and(|borders| borders.spells_words)
+    }
+
     /// Checks that texts behind prompts begin at states. O(states of chunks).
     pub(super) fn verify_starts(&self) -> Result<(), ArtifactError> {
         let Some(prompts) = self.borders.as_ref().and_then(|borders| borders.prompts.as_ref()) else {

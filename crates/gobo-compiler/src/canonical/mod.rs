@@ -23,7 +23,7 @@ use gobo_types::{
 };
 
 use self::first::{List, Seeds};
-use self::parts::{Canonical, Over, Rows, stuck};
+use self::parts::{Canonical, Over, Rows, spells_words};
 use self::product::{DEAD, Product};
 use self::rules::{Rules, Stacks};
 use self::tokens::Tokens;
@@ -127,6 +127,7 @@ pub(crate) fn compile_canonical(
             borders: &found.borders,
             starts: (!found.starts.is_empty()).then_some(&found.starts),
             heals: constraint.tokenization == Tokenization::CanonicalHeal,
+            spells_words: found.spells_words,
         }),
     });
     let stats = CompileStats {
@@ -150,9 +151,7 @@ fn canonical<'v>(dfa: &Dfa, over: Over<'_, 'v>) -> Result<Option<Canonical<'v>>,
     let mut first = Tokens::reached(&walk, &mut Stacks::default())?.first;
     first.live =
         first.settle(&walk, Seeds { states: product.ends.clone(), escapes: None, goes_on: false })?;
-    if let Some(word) = first.stuck_word(&walk, |id| vocabulary.bytes(id).to_vec())? {
-        return Err(stuck(vocabulary, &word));
-    }
+    let spells_words = spells_words(vocabulary, first.spelled_words(&walk)?)?;
     let mut rows = Rows::new(RowEncoder::new(vocabulary.shared_rows()), vocabulary.row_words(), budget);
     let mut states = vec![(None, false); product.len()];
     for state in 1..checked_u32(product.len()) {
@@ -185,6 +184,7 @@ fn canonical<'v>(dfa: &Dfa, over: Over<'_, 'v>) -> Result<Option<Canonical<'v>>,
         starts,
         computed: rows.computed,
         rows: rows.all,
+        spells_words,
         calls: None,
     }))
 }

@@ -8,7 +8,7 @@ use gobo_artifact::layout::Encoder;
 use gobo_artifact::write::{CallParts, RowEncoder};
 use gobo_types::{Budget, CompileError, RefusalKind, TokenId, Tokenization, checked_u32};
 
-use super::first::{List, ListId};
+use super::first::{List, ListId, SpelledWords};
 use crate::rows::SharedRows;
 
 pub(super) const PHASE: &str = "laying out rows";
@@ -44,18 +44,28 @@ pub(super) struct Canonical<'v> {
     pub(super) starts: Vec<u32>,
     pub(super) rows: RowEncoder<'v>,
     pub(super) computed: usize,
+    /// Whether the matcher has to look at words that are spelled.
+    pub(super) spells_words: bool,
     pub(super) calls: Option<CallParts>,
 }
 
-/// The refusal of a text that would have to end behind a word that is spelled.
-pub(super) fn stuck(vocabulary: &Vocabulary, word: &[TokenId]) -> CompileError {
+/// Whether the matcher has to look at words that are spelled.
+///
+/// # Errors
+/// [`RefusalKind::Unsupported`] if a text would have to end behind such a word whatever the matcher does.
+pub(super) fn spells_words(vocabulary: &Vocabulary, words: SpelledWords) -> Result<bool, CompileError> {
+    let word = match words {
+        SpelledWords::GoOn => return Ok(false),
+        SpelledWords::AreStruck => return Ok(true),
+        SpelledWords::Stuck(word) => word,
+    };
     let word: Vec<u8> = word.iter().flat_map(|&id| vocabulary.bytes(id)).copied().collect();
     let word = String::from_utf8_lossy(&word).into_owned();
     let reason = format!(
-        "a text ends a word behind {word:?}, which the tokenizer writes as one token that no merges make"
+        "a text that has begun to spell {word:?} has to end behind it, and the tokenizer writes it as one token that no merges make"
     );
-    CompileError::refuse(RefusalKind::Unsupported, "tokenization", reason)
-        .advising("Leave the tokenization open (any), or let the text go on behind the word.")
+    Err(CompileError::refuse(RefusalKind::Unsupported, "tokenization", reason)
+        .advising("Leave the tokenization open (any), or let the text go on behind the word."))
 }
 
 /// The rows of an index while they are written.

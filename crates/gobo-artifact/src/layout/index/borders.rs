@@ -15,6 +15,8 @@ pub(crate) struct BorderSpans {
     pub(crate) states: Span,
     /// Where texts begin behind prompts, if they may.
     pub(crate) prompts: Option<PromptSpans>,
+    /// Whether a chunk may have to end behind a word that is spelled, which it cannot.
+    pub(crate) spells_words: bool,
 }
 
 /// Where texts begin behind prompts.
@@ -48,6 +50,10 @@ impl BorderSpans {
                         .meaning("whether the last token of a prompt is taken back is neither 0 nor 1")),
                 }
             });
-        Ok(Some(Self { encoder: Digest(encoder), states, prompts: prompts.transpose()? }))
+        let spells_words = artifact.has_section(kinds::SPELLED_WORDS);
+        if spells_words && *artifact.get::<u32>(&artifact.span::<u32>(kinds::SPELLED_WORDS, 1)?) != [1] {
+            return Err(artifact.meaning("whether words are spelled at the ends of chunks is not 1"));
+        }
+        Ok(Some(Self { encoder: Digest(encoder), states, prompts: prompts.transpose()?, spells_words }))
     }
 }

@@ -5,6 +5,9 @@
 //! t joins, and the row behind a border of two chunks; of all readings together. The sets of ways that are open at once were counted when the
 //! vocabulary was built, and a vocabulary with more than [`MAX_READINGS`] has no tables of its encoder.
 //!
+//! A chunk that the tokenizer writes as one token, and that has been spelled, cannot end. Where some text would have to end there, or to begin another chunk, the
+//! token that ends the spelling is struck from the mask, once it is known that nothing goes on behind it.
+//!
 //! - `behind.rs`: where the chunks stand behind the tokens of a prompt.
 //! - `bytes.rs`: texts byte by byte, wherever their tokens end.
 //! - `frames.rs`: the stacks of rules that call each other.
@@ -184,7 +187,9 @@ impl Readings {
         self.all().iter().flat_map(move |reading| {
             let [within, marked] = reading.borders(tables);
             let joins = |_: &_| !tables.encoder.merges.joins(reading.last, id);
-            let within = Some((within, reading.word, reading.frame)).filter(has).filter(joins);
+            let may_end = |_: &_| !reading.is_stuck_by(tables, frames, within, id);
+            let within =
+                Some((within, reading.word, reading.frame)).filter(has).filter(joins).filter(may_end);
             [within, Some((marked, 0, reading.frame)).filter(has)].into_iter().flatten()
         })
     }
@@ -344,6 +349,9 @@ impl Reading {
                 let has_more = self.unite_stack(tables, frames, within, words)?;
                 let only = only.filter(|_| !has_more);
                 tables.vocabulary.strike(&tables.encoder.merges, self.last, words, only);
+                if tables.index.spells_words() {
+                    self.strike_words(tables, frames, within, words);
+                }
                 match only {
                     None => words.iter().all(|&word| word == 0),
                     Some(patches) => {
@@ -381,6 +389,35 @@ impl Reading {
             fits
         })?;
         if fits { Ok(has_more) } else { Err(MatcherError::Corrupt { state: border }) }
+    }
+
+    /// Strikes the tokens that end the spelling of a word behind which nothing goes on. O(words that may end × the cost of a mask).
+    fn strike_words(&self, tables: &Tables<'_>, frames: &Frames, within: u32, words: &mut [u32]) {
+        for &[_, id, _] in tables.encoder.words.below(self.word) {
+            let (at, bit) = ((id >> 5) as usize, 1 << (id & 31));
+            if words.get(at).is_some_and(|word| word & bit != 0)
+                && self.is_stuck_by(tables, frames, within, id)
+            {
+                words[at] &= !bit;
+            }
+        }
+    }
+
+    /// Whether `id`, behind a border within the chunk, ends the spelling of a word behind which nothing goes on.
+    fn is_stuck_by(&self, tables: &Tables<'_>, frames: &Frames, within: u32, id: TokenId) -> bool {
+        if !tables.index.spells_words() {
+            return false;
+        }
+        let word = tables.encoder.words.next(self.word, id);
+        if word & WORD_ENDS == 0 {
+            return false;
+        }
+        // Frames that are looked at alone are not kept.
+        let mut frames = frames.clone();
+        let (state, frame) = tables.walk(&mut frames, (within, self.frame), tables.vocabulary.bytes(id));
+        let after = Self { state, last: id, word, frame };
+        let mut follow = vec![0; tables.index.row_words()];
+        after.fill(tables, &frames, &mut follow).unwrap_or(true)
     }
 
     /// The states behind the border of two tokens of a chunk, and of two chunks.

@@ -25,8 +25,8 @@ use self::links::{Links, PairExit};
 use self::sets::{SetId, Sets};
 use self::sure::Sure;
 use self::texts::Texts;
-use super::first::List;
-use super::parts::{Canonical, Over, Rows, stuck};
+use super::first::{List, SpelledWords};
+use super::parts::{Canonical, Over, Rows, spells_words};
 use super::product::{Bottom, DEAD, Product};
 use super::rules::{Rules, Stacks, Way};
 use super::tokens::Tokens;
@@ -67,9 +67,7 @@ pub(super) fn canonical<'v>(
     let sure = Sure::new(&walk, &bottom, &links, &texts)?;
     tokens.first.live = sure.settle(&mut tokens)?;
     let maybe = sure.settle_open(&links, &mut tokens)?;
-    if let Some(word) = stuck_word(&walk, &mut stacks, &tokens, &borders)? {
-        return Err(stuck(vocabulary, &word));
-    }
+    let spells_words = spells_words(vocabulary, spelled_words(&walk, &mut stacks, &tokens, &borders)?)?;
     let mut below = Below::new(&walk, &links, &tokens, &sure, &maybe, stacks);
     let sets = Sets::new(&mut below, &borders)?;
     let more = below.live;
@@ -123,6 +121,7 @@ pub(super) fn canonical<'v>(
         starts,
         computed: rows.computed,
         rows: rows.all,
+        spells_words,
         calls: Some(calls),
     }))
 }
@@ -213,13 +212,13 @@ fn call_parts(
     }
 }
 
-/// The first word behind which a chunk would have to end, or might have to: as [`First::stuck_word`](super::first::First::stuck_word). O((states of rules and of chunks) × words × their tokens + borders × words).
-fn stuck_word(
+/// What chunks do behind words, or might do: as [`First::spelled_words`](super::first::First::spelled_words). O((states of rules and of chunks) × words × their tokens + borders × words).
+fn spelled_words(
     walk: &Walk<'_>,
     stacks: &mut Stacks,
     tokens: &Tokens,
     borders: &[u32],
-) -> Result<Option<Vec<u32>>, CompileError> {
+) -> Result<SpelledWords, CompileError> {
     let Walk { rules, product, encoder, vocabulary, budget, .. } = walk;
     let with_bytes = |spelling: Vec<u32>| {
         let bytes: Vec<u8> = spelling.iter().flat_map(|&id| vocabulary.bytes(id)).copied().collect();
@@ -227,8 +226,9 @@ fn stuck_word(
     };
     let spellings: Vec<(Vec<u32>, Vec<u8>)> = encoder.words.spellings().into_iter().map(with_bytes).collect();
     if spellings.is_empty() {
-        return Ok(None);
+        return Ok(SpelledWords::GoOn);
     }
+    let mut found = SpelledWords::GoOn;
     // `[spellings]`, by state of chunks before them: where chunks stand at their ends.
     let mut chunks_after: HashMap<u16, Vec<u16>> = HashMap::default();
     let chunk_after = |chunk: u16, spelling: &[u32]| {
@@ -260,18 +260,30 @@ fn stuck_word(
         budget.charge_steps(PHASE, 1 + read.len() as u64)?;
         for (number, ends) in read.iter().filter(|of| after[of.0] != NO_CHUNK) {
             let (spelling, at_end) = (&spellings[*number].0, after[*number]);
-            let last = spelling[spelling.len() - 1];
-            let goes_on = |&state: &StateId| {
-                let next = product.within[product.state_of((state, at_end)) as usize];
-                next != DEAD
-                    && tokens.first.tokens_of(next).any(|follows| !encoder.merges.joins(last, follows))
-            };
-            if !ends.iter().all(goes_on) {
-                return Ok(Some(spelling.clone()));
+            let (last, begun) = (spelling[spelling.len() - 1], &spelling[..spelling.len() - 1]);
+            let pair = |state: StateId, chunk: u16| product.state_of((state, chunk));
+            let mut all_go_on = true;
+            for &state in ends {
+                let border = product.within[pair(state, at_end) as usize];
+                all_go_on &= tokens.first.goes_on(walk, border, last)?;
             }
+            if all_go_on {
+                continue;
+            }
+            // The rule may be another one there.
+            let bytes: Vec<u8> = begun.iter().flat_map(|&id| vocabulary.bytes(id)).copied().collect();
+            let chunk = chunk_after(chunk, begun);
+            let ends = self::ends(rules, stacks, state, &bytes);
+            budget.charge_steps(PHASE, bytes.len() as u64 + ends.len() as u64)?;
+            for state in ends {
+                if !tokens.first.goes_on_otherwise(walk, pair(state, chunk), spelling)? {
+                    return Ok(SpelledWords::Stuck(spelling.clone()));
+                }
+            }
+            found = SpelledWords::AreStruck;
         }
     }
-    Ok(None)
+    Ok(found)
 }
 
 /// The states in which some bytes may end that begin in a state, whatever called its rule. O(bytes × return states) at worst.
