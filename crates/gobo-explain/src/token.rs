@@ -74,7 +74,7 @@ fn not_canonical(matcher: &Matcher, id: u32) -> String {
             shown(right),
             shown(last)
         ),
-        None => "whatever follows, the tokenizer would merge it with that, or cut the text in another place"
+        None => "whatever follows, the tokenizer would merge it with that, cut the text in another place, or write the word as one token"
             .to_owned(),
     }
 }

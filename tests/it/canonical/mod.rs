@@ -1,10 +1,12 @@
 //! Canonical tokenization, judged by the tokenizers themselves: a sequence of tokens is let through exactly if its text is one of the constraint's
 //! and the tokenizer writes it so.
 
+mod free;
 mod nested;
 mod prompts;
 mod real;
 mod small;
+mod words;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -8,6 +8,7 @@ use gobo_types::{CompileError, CompileLimits, Constraint, TokenId, Tokenization}
 use tokenizers::Tokenizer;
 
 use super::small::{both, encode, text, tokenizer};
+use super::words::with_words;
 use super::{Random, mask, matcher, matcher_of, text_of};
 use crate::subject::compile_within;
 
@@ -260,7 +261,10 @@ impl Case<'_> {
 /// A random tokenizer and random rules, with their texts.
 fn case(random: &mut Random) -> Option<(String, Rules, BTreeSet<String>)> {
     let merges = 4 + random.below(50);
-    let json = tokenizer(random, merges);
+    let mut json = tokenizer(random, merges);
+    if random.below(3) == 0 {
+        json = with_words(random, &json).0;
+    }
     let rules = rules(random);
     let texts = texts(&rules).filter(|texts| texts.len() > 1)?;
     Some((json, rules, texts))
@@ -350,6 +354,7 @@ fn masks_of_nested_rules_behind_prompts_are_those_of_the_encodings_of_both() {
                         assert!(case.encodings.is_empty(), "{what}: {:?} is refused", case.encodings);
                         refused += 1;
                     }
+                    Err(MatcherError::StuckWord) => refused += 1,
                     Err(error) => panic!("{what}: {error}"),
                 }
             }

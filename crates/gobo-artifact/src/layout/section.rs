@@ -116,7 +116,7 @@ pub const BORDERS: u32 = 66;
 pub const STARTS: u32 = 70;
 /// u32: 1 if the last token of the prompt is taken back, else 0.
 pub const HEALS: u32 = 71;
-/// u32: 1. A chunk may have to end behind a word that is spelled, which it cannot.
+/// u32 triples: state behind a border, node of words, and token: behind that a chunk may have to end that spells a word; ascending.
 pub const SPELLED_WORDS: u32 = 72;
 
 /// Storage of a section whose layout needs no choice.
@@ -251,5 +251,5 @@ pub const OF_TOKENS: &[u32] = &[TOKEN_RANGES, TOKEN_CLASSES];
 pub const OF_CANONICAL: &[u32] = &[ENCODER_DIGEST, BORDERS];
 /// The sections that a canonical index has after these if its texts go on with the last chunk of a prompt.
 pub const OF_PROMPTS: &[u32] = &[STARTS, HEALS];
-/// The section that a canonical index has after these if a chunk may have to end behind a word that is spelled.
+/// The section that a canonical index has after these if a chunk may have to end that spells a word.
 pub const OF_SPELLED: &[u32] = &[SPELLED_WORDS];

@@ -35,10 +35,31 @@ impl Index {
         starts.get(usize::from(chunk)).copied().filter(|&state| state < self.states()).unwrap_or(DEAD)
     }
 
-    /// Whether a chunk may have to end behind a word that is spelled, which it cannot: then the token that ends the word is in no mask. O(1).
+    /// The tokens behind which a chunk may have to end that spells a word, if they are read behind a border: the state there, the node of words, and the token;
+    /// by node. O(log tokens).
     #[inline]
-    pub(crate) fn spells_words(&self) -> bool {
-        self.borders.as_ref().is_some_and(|borders| borders.spells_words)
+    pub(crate) fn spelled(&self, border: u32) -> &[[u32; 3]] {
+        let Some(spelled) = self.borders.as_ref().and_then(|borders| borders.spelled.as_ref()) else {
+            return &[];
+        };
+        let all = self.artifact.get::<[u32; 3]>(spelled);
+        let from = all.partition_point(|of| of[0] < border);
+        let to = all.partition_point(|of| of[0] <= border);
+        all.get(from..to).unwrap_or_default()
+    }
+
+    /// Checks that spelled words stand in order, behind borders. O(tokens).
+    pub(super) fn verify_spelled(&self) -> Result<(), ArtifactError> {
+        let Some(spelled) = self.borders.as_ref().and_then(|borders| borders.spelled.as_ref()) else {
+            return Ok(());
+        };
+        let all = self.artifact.get::<[u32; 3]>(spelled);
+        let is_wrong =
+            |of: &[u32; 3]| of[0] == DEAD || of[0] >= self.states() || of[2] >= self.root.vocabulary_len;
+        if all.is_empty() || !all.is_sorted_by(|one, other| one < other) || all.iter().any(is_wrong) {
+            return Err(self.artifact.meaning("the spelled words are no tokens behind borders, ascending"));
+        }
+        Ok(())
     }
 
     /// Checks that texts behind prompts begin at states. O(states of chunks).

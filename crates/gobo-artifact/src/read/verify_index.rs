@@ -99,6 +99,7 @@ impl Index {
         let edges = self.tokens().map_or(Ok(()), |tokens| tokens.verify(&self.root));
         edges.map_err(|what| self.artifact.meaning(what))?;
         self.verify_starts()?;
+        self.verify_spelled()?;
         self.verify_states()
     }
 

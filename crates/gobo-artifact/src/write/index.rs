@@ -70,8 +70,8 @@ pub struct CanonicalPart<'a> {
     pub starts: Option<&'a [u32]>,
     /// Whether the last token of a prompt is taken back.
     pub heals: bool,
-    /// Whether a chunk may have to end behind a word that is spelled, which it cannot.
-    pub spells_words: bool,
+    /// Tokens behind which a chunk may have to end that spells a word: the state behind the border before them, the node of words there, and the token; ascending.
+    pub spelled: &'a [[u32; 3]],
 }
 
 /// A class of tokens that edges read, as it is written.
@@ -142,8 +142,8 @@ pub fn write_index(parts: &IndexParts<'_>) -> (AlignedBytes, ArtifactDigest) {
             plain(kinds::STARTS, starts.as_bytes().to_vec());
             plain(kinds::HEALS, u32::from(canonical.heals).to_le_bytes().to_vec());
         }
-        if canonical.spells_words {
-            plain(kinds::SPELLED_WORDS, 1_u32.to_le_bytes().to_vec());
+        if !canonical.spelled.is_empty() {
+            plain(kinds::SPELLED_WORDS, canonical.spelled.as_bytes().to_vec());
         }
     }
     let bytes = writer.finish();

@@ -16,7 +16,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use gobo_artifact::layout::{Encoder, WORD_ENDS};
+use gobo_artifact::layout::Encoder;
 use gobo_automata::Interner;
 use gobo_types::{Budget, ByteSet, CompileError, TokenId, checked_u32, dense_id};
 
@@ -66,16 +66,6 @@ pub(super) struct Escapes<'s> {
     pub(super) open: &'s dyn Fn(u32) -> ByteSet,
     /// The bytes with which the tokens begin that a token joins.
     pub(super) joined: &'s dyn Fn(TokenId) -> ByteSet,
-}
-
-/// What chunks do behind words that are spelled. Rows know no words: they let spellings through that the tokenizer would not write.
-pub(super) enum SpelledWords {
-    /// They go on, as they have to.
-    GoOn,
-    /// Some could only end. The matcher does not let the last token of these spellings through, and something goes on in its place.
-    AreStruck,
-    /// Nothing goes on in its place in this spelling.
-    Stuck(Vec<TokenId>),
 }
 
 /// Live tokens.
@@ -132,78 +122,6 @@ impl First {
         let (list, is_new) = self.lists.intern(ids);
         budget.charge_bytes(PHASE, if is_new { LIST_BYTES + ids.len() as u64 * 4 } else { 0 })?;
         Ok(list)
-    }
-
-    /// What chunks do behind words that are spelled from a state at which a chunk begins. O(states × words × their tokens).
-    pub(super) fn spelled_words(&self, walk: &Walk<'_>) -> Result<SpelledWords, CompileError> {
-        let Walk { product, encoder, vocabulary, budget, .. } = walk;
-        let spellings = encoder.words.spellings();
-        let mut found = SpelledWords::GoOn;
-        for state in 1..checked_u32(product.len()) {
-            let (_, chunk) = product.pairs[state as usize];
-            if !self.is_reached(state) || !encoder.chunks.begins(chunk) {
-                continue;
-            }
-            for spelling in &spellings {
-                let (mut border, mut before, mut tokens) = (state, DEAD, 0);
-                for (at, &token) in spelling.iter().enumerate() {
-                    tokens += 1;
-                    let bytes = vocabulary.bytes(token).iter();
-                    let end = bytes
-                        .fold(border, |at, &byte| if at == DEAD { DEAD } else { product.next(at, byte) });
-                    if end == DEAD {
-                        break;
-                    }
-                    border = product.within[end as usize];
-                    if at + 1 < spelling.len() {
-                        before = end;
-                    } else if !self.goes_on(walk, border, token)? {
-                        if !self.goes_on_otherwise(walk, before, spelling)? {
-                            return Ok(SpelledWords::Stuck(spelling.clone()));
-                        }
-                        found = SpelledWords::AreStruck;
-                    }
-                    if border == DEAD {
-                        break;
-                    }
-                }
-                budget.charge_steps(PHASE, tokens)?;
-            }
-        }
-        Ok(found)
-    }
-
-    /// Whether some token that is live follows a border within a chunk, and `last` before it.
-    pub(super) fn goes_on(&self, walk: &Walk<'_>, border: u32, last: TokenId) -> Result<bool, CompileError> {
-        let mut tests = 0;
-        let goes_on = self.tokens_of(border).any(|follows| {
-            tests += 1;
-            !walk.encoder.merges.joins(last, follows)
-        });
-        walk.budget.charge_steps(PHASE, tests)?;
-        Ok(goes_on)
-    }
-
-    /// Whether a text goes on without the last token of a spelling, from the state before it: with a token that ends no word, or with another chunk.
-    pub(super) fn goes_on_otherwise(
-        &self,
-        walk: &Walk<'_>,
-        state: u32,
-        spelling: &[TokenId],
-    ) -> Result<bool, CompileError> {
-        let Walk { product, encoder, budget, .. } = walk;
-        let begun = &spelling[..spelling.len() - 1];
-        let node = begun.iter().fold(0, |node, &id| encoder.words.next(node, id));
-        let Some(&last) = begun.last() else { return Ok(false) };
-        let mut tests = 0;
-        let mut others = self.tokens_of(product.within[state as usize]).filter(|&follows| {
-            tests += 1;
-            encoder.words.next(node, follows) & WORD_ENDS == 0 && !encoder.merges.joins(last, follows)
-        });
-        let goes_on = others.next().is_some()
-            || node & WORD_ENDS == 0 && self.tokens_of(product.marked[state as usize]).next().is_some();
-        budget.charge_steps(PHASE, tests)?;
-        Ok(goes_on)
     }
 
     /// Finds the tokens that are live, by group: the least fixpoint. What is below the rule at hand is left to the seeds.

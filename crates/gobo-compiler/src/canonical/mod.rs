@@ -14,6 +14,7 @@ mod product;
 mod rules;
 mod tokens;
 mod walk;
+mod words;
 
 use gobo_artifact::Vocabulary;
 use gobo_artifact::write::{CanonicalPart, IndexParts, RowEncoder, write_index};
@@ -23,11 +24,12 @@ use gobo_types::{
 };
 
 use self::first::{List, Seeds};
-use self::parts::{Canonical, Over, Rows, spells_words};
+use self::parts::{Canonical, Over, Rows};
 use self::product::{DEAD, Product};
 use self::rules::{Rules, Stacks};
 use self::tokens::Tokens;
-use self::walk::Walk;
+use self::walk::{PHASE, Walk};
+use self::words::Spellings;
 use crate::compiled::{CompileStats, Compiled};
 use crate::rows::SharedRows;
 use crate::spell::{OTHER_VOCABULARY, Spelled, spell};
@@ -127,7 +129,7 @@ pub(crate) fn compile_canonical(
             borders: &found.borders,
             starts: (!found.starts.is_empty()).then_some(&found.starts),
             heals: constraint.tokenization == Tokenization::CanonicalHeal,
-            spells_words: found.spells_words,
+            spelled: &found.spelled,
         }),
     });
     let stats = CompileStats {
@@ -151,7 +153,17 @@ fn canonical<'v>(dfa: &Dfa, over: Over<'_, 'v>) -> Result<Option<Canonical<'v>>,
     let mut first = Tokens::reached(&walk, &mut Stacks::default())?.first;
     first.live =
         first.settle(&walk, Seeds { states: product.ends.clone(), escapes: None, goes_on: false })?;
-    let spells_words = spells_words(vocabulary, first.spelled_words(&walk)?)?;
+    let begins =
+        |&state: &u32| first.is_reached(state) && encoder.chunks.begins(product.pairs[state as usize].1);
+    let after = |border: u32, id| {
+        let bytes = vocabulary.bytes(id);
+        budget.charge_steps(PHASE, bytes.len() as u64)?;
+        let end =
+            bytes.iter().fold(border, |at, &byte| if at == DEAD { DEAD } else { product.next(at, byte) });
+        Ok(if end == DEAD { Vec::new() } else { vec![end] })
+    };
+    let states = (1..checked_u32(product.len())).filter(begins);
+    let spelled = Spellings::new(&walk, &first, true, after).find(states)?;
     let mut rows = Rows::new(RowEncoder::new(vocabulary.shared_rows()), vocabulary.row_words(), budget);
     let mut states = vec![(None, false); product.len()];
     for state in 1..checked_u32(product.len()) {
@@ -184,7 +196,7 @@ fn canonical<'v>(dfa: &Dfa, over: Over<'_, 'v>) -> Result<Option<Canonical<'v>>,
         starts,
         computed: rows.computed,
         rows: rows.all,
-        spells_words,
+        spelled,
         calls: None,
     }))
 }

@@ -6,9 +6,10 @@ use foldhash::{HashMap, HashMapExt};
 use gobo_artifact::Vocabulary;
 use gobo_artifact::layout::Encoder;
 use gobo_artifact::write::{CallParts, RowEncoder};
-use gobo_types::{Budget, CompileError, RefusalKind, TokenId, Tokenization, checked_u32};
+use gobo_types::{Budget, CompileError, TokenId, Tokenization, checked_u32};
 
-use super::first::{List, ListId, SpelledWords};
+use super::first::{List, ListId};
+use super::words::Spelled;
 use crate::rows::SharedRows;
 
 pub(super) const PHASE: &str = "laying out rows";
@@ -44,28 +45,9 @@ pub(super) struct Canonical<'v> {
     pub(super) starts: Vec<u32>,
     pub(super) rows: RowEncoder<'v>,
     pub(super) computed: usize,
-    /// Whether the matcher has to look at words that are spelled.
-    pub(super) spells_words: bool,
+    /// Tokens that spell words behind which nothing may go on.
+    pub(super) spelled: Spelled,
     pub(super) calls: Option<CallParts>,
-}
-
-/// Whether the matcher has to look at words that are spelled.
-///
-/// # Errors
-/// [`RefusalKind::Unsupported`] if a text would have to end behind such a word whatever the matcher does.
-pub(super) fn spells_words(vocabulary: &Vocabulary, words: SpelledWords) -> Result<bool, CompileError> {
-    let word = match words {
-        SpelledWords::GoOn => return Ok(false),
-        SpelledWords::AreStruck => return Ok(true),
-        SpelledWords::Stuck(word) => word,
-    };
-    let word: Vec<u8> = word.iter().flat_map(|&id| vocabulary.bytes(id)).copied().collect();
-    let word = String::from_utf8_lossy(&word).into_owned();
-    let reason = format!(
-        "a text that has begun to spell {word:?} has to end behind it, and the tokenizer writes it as one token that no merges make"
-    );
-    Err(CompileError::refuse(RefusalKind::Unsupported, "tokenization", reason)
-        .advising("Leave the tokenization open (any), or let the text go on behind the word."))
 }
 
 /// The rows of an index while they are written.

@@ -15,8 +15,8 @@ pub(crate) struct BorderSpans {
     pub(crate) states: Span,
     /// Where texts begin behind prompts, if they may.
     pub(crate) prompts: Option<PromptSpans>,
-    /// Whether a chunk may have to end behind a word that is spelled, which it cannot.
-    pub(crate) spells_words: bool,
+    /// Tokens behind which a chunk may have to end that spells a word, which it cannot: state behind a border, node of words, token.
+    pub(crate) spelled: Option<Span>,
 }
 
 /// Where texts begin behind prompts.
@@ -50,10 +50,10 @@ impl BorderSpans {
                         .meaning("whether the last token of a prompt is taken back is neither 0 nor 1")),
                 }
             });
-        let spells_words = artifact.has_section(kinds::SPELLED_WORDS);
-        if spells_words && *artifact.get::<u32>(&artifact.span::<u32>(kinds::SPELLED_WORDS, 1)?) != [1] {
-            return Err(artifact.meaning("whether words are spelled at the ends of chunks is not 1"));
-        }
-        Ok(Some(Self { encoder: Digest(encoder), states, prompts: prompts.transpose()?, spells_words }))
+        let spelled = artifact
+            .has_section(kinds::SPELLED_WORDS)
+            .then(|| artifact.open_span::<[u32; 3]>(kinds::SPELLED_WORDS))
+            .transpose()?;
+        Ok(Some(Self { encoder: Digest(encoder), states, prompts: prompts.transpose()?, spelled }))
     }
 }

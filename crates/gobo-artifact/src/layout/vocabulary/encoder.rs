@@ -200,28 +200,11 @@ impl Words<'_> {
     }
 
     /// The edges from a node: node, token, next node with [`WORD_ENDS`]. O(log edges).
-    pub(crate) fn below(&self, node: u32) -> &[[u32; 3]] {
+    pub fn below(&self, node: u32) -> &[[u32; 3]] {
         let node = node & !WORD_ENDS;
         let from = self.edges.partition_point(|edge| edge[0] < node);
         let to = self.edges.partition_point(|edge| edge[0] <= node);
         self.edges.get(from..to).unwrap_or_default()
-    }
-
-    /// The spellings of all words. O(edges).
-    pub fn spellings(&self) -> Vec<Vec<TokenId>> {
-        let mut found = Vec::new();
-        let mut open = vec![(0, Vec::new())];
-        while let Some((node, so_far)) = open.pop() {
-            for &[_, token, next] in self.below(node) {
-                let mut spelling: Vec<TokenId> = so_far.clone();
-                spelling.push(token);
-                if next & WORD_ENDS != 0 {
-                    found.push(spelling.clone());
-                }
-                open.push((next & !WORD_ENDS, spelling));
-            }
-        }
-        found
     }
 }
 

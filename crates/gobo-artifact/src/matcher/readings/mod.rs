@@ -5,8 +5,8 @@
 //! t joins, and the row behind a border of two chunks; of all readings together. The sets of ways that are open at once were counted when the
 //! vocabulary was built, and a vocabulary with more than [`MAX_READINGS`] has no tables of its encoder.
 //!
-//! A chunk that the tokenizer writes as one token, and that has been spelled, cannot end. Where some text would have to end there, or to begin another chunk, the
-//! token that ends the spelling is struck from the mask, once it is known that nothing goes on behind it.
+//! A chunk that the tokenizer writes as one token, and that has been spelled, cannot end. An index lists the tokens of such spellings behind which a chunk may have to
+//! end; one behind which nothing goes on, with the stack at hand, is struck from the mask.
 //!
 //! - `behind.rs`: where the chunks stand behind the tokens of a prompt.
 //! - `bytes.rs`: texts byte by byte, wherever their tokens end.
@@ -187,10 +187,14 @@ impl Readings {
         self.all().iter().flat_map(move |reading| {
             let [within, marked] = reading.borders(tables);
             let joins = |_: &_| !tables.encoder.merges.joins(reading.last, id);
-            let may_end = |_: &_| !reading.is_stuck_by(tables, frames, within, id);
-            let within =
-                Some((within, reading.word, reading.frame)).filter(has).filter(joins).filter(may_end);
-            [within, Some((marked, 0, reading.frame)).filter(has)].into_iter().flatten()
+            let goes_on = |&(border, word, _): &(u32, u32, u32)| {
+                let mut spelled = tables.index.spelled(border).iter();
+                !spelled.any(|of| of[1..] == [word & !WORD_ENDS, id])
+                    || !reading.is_stuck_by(tables, frames, (border, word), id)
+            };
+            let within = Some((within, reading.word, reading.frame)).filter(has).filter(joins);
+            let marked = Some((marked, 0, reading.frame)).filter(has);
+            [within.filter(goes_on), marked.filter(goes_on)].into_iter().flatten()
         })
     }
 
@@ -349,9 +353,7 @@ impl Reading {
                 let has_more = self.unite_stack(tables, frames, within, words)?;
                 let only = only.filter(|_| !has_more);
                 tables.vocabulary.strike(&tables.encoder.merges, self.last, words, only);
-                if tables.index.spells_words() {
-                    self.strike_words(tables, frames, within, words);
-                }
+                self.strike_words(tables, frames, (within, self.word), words);
                 match only {
                     None => words.iter().all(|&word| word == 0),
                     Some(patches) => {
@@ -362,6 +364,16 @@ impl Reading {
         };
         match tables.row(marked, 0) {
             None => Ok(is_empty),
+            Some(row) if !tables.index.spelled(marked).is_empty() => {
+                let mut begun = vec![0; words.len()];
+                if !row.write(&mut begun) {
+                    return Err(MatcherError::Corrupt { state: marked });
+                }
+                self.unite_stack(tables, frames, marked, &mut begun)?;
+                self.strike_words(tables, frames, (marked, 0), &mut begun);
+                words.iter_mut().zip(&begun).for_each(|(word, begun)| *word |= *begun);
+                Ok(is_empty && begun.iter().all(|&word| word == 0))
+            }
             Some(row) if row.unite(words) => {
                 let has_more = self.unite_stack(tables, frames, marked, words)?;
                 Ok(is_empty && row.is_empty() && !has_more)
@@ -391,31 +403,44 @@ impl Reading {
         if fits { Ok(has_more) } else { Err(MatcherError::Corrupt { state: border }) }
     }
 
-    /// Strikes the tokens that end the spelling of a word behind which nothing goes on. O(words that may end × the cost of a mask).
-    fn strike_words(&self, tables: &Tables<'_>, frames: &Frames, within: u32, words: &mut [u32]) {
-        for &[_, id, _] in tables.encoder.words.below(self.word) {
+    /// Strikes the tokens that spell a word and behind which nothing goes on: the border at which they are read, and the node of words there. O(log tokens) where there is none, O(tokens × the
+    /// cost of a mask) at worst.
+    #[inline]
+    fn strike_words(
+        &self,
+        tables: &Tables<'_>,
+        frames: &Frames,
+        (border, word): (u32, u32),
+        words: &mut [u32],
+    ) {
+        for &[_, node, id] in tables.index.spelled(border) {
             let (at, bit) = ((id >> 5) as usize, 1 << (id & 31));
-            if words.get(at).is_some_and(|word| word & bit != 0)
-                && self.is_stuck_by(tables, frames, within, id)
+            if node == word & !WORD_ENDS
+                && words.get(at).is_some_and(|word| word & bit != 0)
+                && self.is_stuck_by(tables, frames, (border, word), id)
             {
                 words[at] &= !bit;
             }
         }
     }
 
-    /// Whether `id`, behind a border within the chunk, ends the spelling of a word behind which nothing goes on.
-    fn is_stuck_by(&self, tables: &Tables<'_>, frames: &Frames, within: u32, id: TokenId) -> bool {
-        if !tables.index.spells_words() {
-            return false;
-        }
-        let word = tables.encoder.words.next(self.word, id);
-        if word & WORD_ENDS == 0 {
-            return false;
-        }
+    /// Whether nothing goes on behind `id`, which is read at a border and a node of words, and the text cannot end there.
+    #[cold]
+    fn is_stuck_by(
+        &self,
+        tables: &Tables<'_>,
+        frames: &Frames,
+        (border, word): (u32, u32),
+        id: TokenId,
+    ) -> bool {
         // Frames that are looked at alone are not kept.
         let mut frames = frames.clone();
-        let (state, frame) = tables.walk(&mut frames, (within, self.frame), tables.vocabulary.bytes(id));
+        let (state, frame) = tables.walk(&mut frames, (border, self.frame), tables.vocabulary.bytes(id));
+        let word = tables.encoder.words.next(word, id);
         let after = Self { state, last: id, word, frame };
+        if after.can_end() && !is_place(state) && frames.may_end(tables.index, state, frame) {
+            return false;
+        }
         let mut follow = vec![0; tables.index.row_words()];
         after.fill(tables, &frames, &mut follow).unwrap_or(true)
     }

@@ -15,7 +15,6 @@ mod sure;
 mod texts;
 
 use foldhash::{HashMap, HashSet};
-use gobo_artifact::layout::NO_CHUNK;
 use gobo_artifact::write::{CallParts, ReturnPart, RowEncoder};
 use gobo_automata::{Calls, Dfa, PushTransition, ReturnId, StateId};
 use gobo_types::{CompileError, DenseId, checked_u32};
@@ -25,12 +24,13 @@ use self::links::{Links, PairExit};
 use self::sets::{SetId, Sets};
 use self::sure::Sure;
 use self::texts::Texts;
-use super::first::{List, SpelledWords};
-use super::parts::{Canonical, Over, Rows, spells_words};
+use super::first::List;
+use super::parts::{Canonical, Over, Rows};
 use super::product::{Bottom, DEAD, Product};
 use super::rules::{Rules, Stacks, Way};
 use super::tokens::Tokens;
 use super::walk::{PHASE, Walk};
+use super::words::Spellings;
 
 /// Why an automaton has no canonical index, if it has none.
 pub(super) fn unsupported(calls: &Calls) -> Option<&'static str> {
@@ -67,7 +67,17 @@ pub(super) fn canonical<'v>(
     let sure = Sure::new(&walk, &bottom, &links, &texts)?;
     tokens.first.live = sure.settle(&mut tokens)?;
     let maybe = sure.settle_open(&links, &mut tokens)?;
-    let spells_words = spells_words(vocabulary, spelled_words(&walk, &mut stacks, &tokens, &borders)?)?;
+    let after = |border: u32, id| {
+        let ((state, chunk), bytes) = (product.pairs[border as usize], vocabulary.bytes(id));
+        let chunk = bytes.iter().fold(chunk, |at, &byte| encoder.chunks.next(at, byte));
+        let ends = ends(&rules, &mut stacks, state, bytes);
+        budget.charge_steps(PHASE, (bytes.len() + ends.len()) as u64)?;
+        let states = ends.into_iter().map(|state| product.state_of((state, chunk)));
+        Ok(states.filter(|&state| state != DEAD).collect())
+    };
+    let begins = |&&border: &&u32| encoder.chunks.begins(product.pairs[border as usize].1);
+    let spelled =
+        Spellings::new(&walk, &tokens.first, false, after).find(borders.iter().filter(begins).copied())?;
     let mut below = Below::new(&walk, &links, &tokens, &sure, &maybe, stacks);
     let sets = Sets::new(&mut below, &borders)?;
     let more = below.live;
@@ -121,7 +131,7 @@ pub(super) fn canonical<'v>(
         starts,
         computed: rows.computed,
         rows: rows.all,
-        spells_words,
+        spelled,
         calls: Some(calls),
     }))
 }
@@ -210,80 +220,6 @@ fn call_parts(
         distances: Vec::new(),
         head_distances: Vec::new(),
     }
-}
-
-/// What chunks do behind words, or might do: as [`First::spelled_words`](super::first::First::spelled_words). O((states of rules and of chunks) × words × their tokens + borders × words).
-fn spelled_words(
-    walk: &Walk<'_>,
-    stacks: &mut Stacks,
-    tokens: &Tokens,
-    borders: &[u32],
-) -> Result<SpelledWords, CompileError> {
-    let Walk { rules, product, encoder, vocabulary, budget, .. } = walk;
-    let with_bytes = |spelling: Vec<u32>| {
-        let bytes: Vec<u8> = spelling.iter().flat_map(|&id| vocabulary.bytes(id)).copied().collect();
-        (spelling, bytes)
-    };
-    let spellings: Vec<(Vec<u32>, Vec<u8>)> = encoder.words.spellings().into_iter().map(with_bytes).collect();
-    if spellings.is_empty() {
-        return Ok(SpelledWords::GoOn);
-    }
-    let mut found = SpelledWords::GoOn;
-    // `[spellings]`, by state of chunks before them: where chunks stand at their ends.
-    let mut chunks_after: HashMap<u16, Vec<u16>> = HashMap::default();
-    let chunk_after = |chunk: u16, spelling: &[u32]| {
-        spelling.iter().enumerate().fold(chunk, |at, (number, &id)| {
-            let begin = if number == 0 { at } else { encoder.chunks.within(at) };
-            vocabulary.bytes(id).iter().fold(begin, |at, &byte| encoder.chunks.next(at, byte))
-        })
-    };
-    // Borders of one state side by side, so that its spellings are read once, and kept for no other one.
-    let begins = |border: &u32| encoder.chunks.begins(product.pairs[*border as usize].1);
-    let mut borders: Vec<u32> = borders.iter().copied().filter(begins).collect();
-    borders.sort_by_key(|&border| product.pairs[border as usize].0);
-    // Of the spellings that can be read from a state: their numbers, and the states in which they end.
-    let mut read: Vec<(usize, Vec<StateId>)> = Vec::new();
-    let mut read_from = None;
-    for border in borders {
-        let (state, chunk) = product.pairs[border as usize];
-        if read_from.replace(state) != Some(state) {
-            read.clear();
-            for (number, (_, bytes)) in spellings.iter().enumerate() {
-                let ends = ends(rules, stacks, state, bytes);
-                budget.charge_steps(PHASE, 1 + bytes.len() as u64 + ends.len() as u64)?;
-                read.extend((!ends.is_empty()).then_some((number, ends)));
-            }
-        }
-        let after = chunks_after
-            .entry(chunk)
-            .or_insert_with(|| spellings.iter().map(|(spelling, _)| chunk_after(chunk, spelling)).collect());
-        budget.charge_steps(PHASE, 1 + read.len() as u64)?;
-        for (number, ends) in read.iter().filter(|of| after[of.0] != NO_CHUNK) {
-            let (spelling, at_end) = (&spellings[*number].0, after[*number]);
-            let (last, begun) = (spelling[spelling.len() - 1], &spelling[..spelling.len() - 1]);
-            let pair = |state: StateId, chunk: u16| product.state_of((state, chunk));
-            let mut all_go_on = true;
-            for &state in ends {
-                let border = product.within[pair(state, at_end) as usize];
-                all_go_on &= tokens.first.goes_on(walk, border, last)?;
-            }
-            if all_go_on {
-                continue;
-            }
-            // The rule may be another one there.
-            let bytes: Vec<u8> = begun.iter().flat_map(|&id| vocabulary.bytes(id)).copied().collect();
-            let chunk = chunk_after(chunk, begun);
-            let ends = self::ends(rules, stacks, state, &bytes);
-            budget.charge_steps(PHASE, bytes.len() as u64 + ends.len() as u64)?;
-            for state in ends {
-                if !tokens.first.goes_on_otherwise(walk, pair(state, chunk), spelling)? {
-                    return Ok(SpelledWords::Stuck(spelling.clone()));
-                }
-            }
-            found = SpelledWords::AreStruck;
-        }
-    }
-    Ok(found)
 }
 
 /// The states in which some bytes may end that begin in a state, whatever called its rule. O(bytes × return states) at worst.

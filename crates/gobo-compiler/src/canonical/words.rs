@@ -1,0 +1,90 @@
+//! Chunks that could only end behind a word that is spelled.
+//!
+//! Some tokens are whole chunks although no merges make them ([`Words`](gobo_artifact::layout::Words)), and a chunk that has been spelled as such a word cannot end. Rows do not know
+//! how a chunk began. So where the text leaves no way but to end the chunk, as where a string is full, the row before still has the last token of the spelling. It
+//! leads nowhere; nor does the token before it, if there was no other way to go on; and so on, at most up to the beginning of the chunk, where the word itself is a token.
+//! Whether nothing goes on may depend on the stack, so that these tokens stay in the rows, and the index lists where the matcher has to look.
+//!
+//! O(states at which chunks begin × nodes of the trie of words that can be read from there × what it costs to read a token).
+
+use std::collections::HashSet;
+
+use foldhash::HashMap;
+use gobo_artifact::layout::WORD_ENDS;
+use gobo_types::{CompileError, TokenId};
+
+use super::first::First;
+use super::product::DEAD;
+use super::walk::{PHASE, Walk};
+
+/// Tokens behind which nothing may go on: the state behind a border, the node of the words to which the chunk has come there, and the token.
+pub(super) type Spelled = Vec<[u32; 3]>;
+
+/// The search.
+pub(super) struct Spellings<'a, A> {
+    walk: &'a Walk<'a>,
+    first: &'a First,
+    /// Where a token may end that is read from a state.
+    after: A,
+    /// Whether the text itself ends where [`Product::ends`](super::product::Product::ends) says so.
+    ends_are_sure: bool,
+    found: Spelled,
+    /// By the state at the end of a token, and the node of words: whether nothing may go on.
+    known: HashMap<(u32, u32), bool>,
+}
+
+impl<'a, A: FnMut(u32, TokenId) -> Result<Vec<u32>, CompileError>> Spellings<'a, A> {
+    pub(super) fn new(walk: &'a Walk<'a>, first: &'a First, ends_are_sure: bool, after: A) -> Self {
+        Self { walk, first, after, ends_are_sure, found: Vec::new(), known: HashMap::default() }
+    }
+
+    /// All tokens behind which nothing may go on, ascending. `begins`: the states behind borders at which chunks begin.
+    pub(super) fn find(mut self, begins: impl IntoIterator<Item = u32>) -> Result<Spelled, CompileError> {
+        if !self.walk.encoder.words.is_empty() {
+            for border in begins {
+                self.stuck_from(border, 0)?;
+            }
+        }
+        self.found.sort_unstable();
+        Ok(self.found)
+    }
+
+    /// The tokens that spell on from a border at a node of words, and behind which nothing may go on.
+    fn stuck_from(&mut self, border: u32, node: u32) -> Result<HashSet<TokenId>, CompileError> {
+        let mut stuck = HashSet::new();
+        let walk = self.walk;
+        for &[_, id, next] in walk.encoder.words.below(node) {
+            walk.budget.charge_steps(PHASE, 1)?;
+            for end in (self.after)(border, id)? {
+                if self.is_stuck(end, id, next)? && stuck.insert(id) {
+                    walk.budget.charge_bytes(PHASE, 12)?;
+                    self.found.push([border, node & !WORD_ENDS, id]);
+                }
+            }
+        }
+        Ok(stuck)
+    }
+
+    /// Whether nothing may go on behind `last`, which ends in a state, at a node of words.
+    fn is_stuck(&mut self, state: u32, last: TokenId, node: u32) -> Result<bool, CompileError> {
+        if let Some(&known) = self.known.get(&(state, node)) {
+            return Ok(known);
+        }
+        let Walk { product, encoder, budget, .. } = self.walk;
+        let border = product.within[state as usize];
+        let stuck = if border == DEAD { HashSet::new() } else { self.stuck_from(border, node)? };
+        let may_end = node & WORD_ENDS == 0
+            && (self.ends_are_sure && product.ends[state as usize]
+                || self.first.tokens_of(product.marked[state as usize]).next().is_some());
+        let mut tests = 0;
+        let goes_on = may_end
+            || self.first.tokens_of(border).any(|follows| {
+                tests += 1;
+                !encoder.merges.joins(last, follows) && !stuck.contains(&follows)
+            });
+        budget.charge_steps(PHASE, 1 + tests)?;
+        budget.charge_bytes(PHASE, 16)?;
+        self.known.insert((state, node), !goes_on);
+        Ok(!goes_on)
+    }
+}
