@@ -163,7 +163,7 @@ fn canonical<'v>(dfa: &Dfa, over: Over<'_, 'v>) -> Result<Option<Canonical<'v>>,
         Ok(if end == DEAD { Vec::new() } else { vec![end] })
     };
     let states = (1..checked_u32(product.len())).filter(begins);
-    let spelled = Spellings::new(&walk, &first, true, after).find(states)?;
+    let spelled = Spellings::new(&walk, &first, None::<fn(u32) -> bool>, after).find(states)?;
     let mut rows = Rows::new(RowEncoder::new(vocabulary.shared_rows()), vocabulary.row_words(), budget);
     let mut states = vec![(None, false); product.len()];
     for state in 1..checked_u32(product.len()) {

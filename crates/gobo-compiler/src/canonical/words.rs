@@ -20,22 +20,36 @@ use super::walk::{PHASE, Walk};
 /// Tokens behind which nothing may go on: the state behind a border, the node of the words to which the chunk has come there, and the token.
 pub(super) type Spelled = Vec<[u32; 3]>;
 
+/// What becomes of a chunk behind a token that spells the beginning of a word, or all of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    GoesOn,
+    /// It may have to end, and cannot.
+    Stuck,
+    /// Nothing goes on, whatever has been spelled: rows do not have the token.
+    Dead,
+}
+
 /// The search.
-pub(super) struct Spellings<'a, A> {
+pub(super) struct Spellings<'a, A, M> {
     walk: &'a Walk<'a>,
     first: &'a First,
     /// Where a token may end that is read from a state.
     after: A,
-    /// Whether the text itself ends where [`Product::ends`](super::product::Product::ends) says so.
-    ends_are_sure: bool,
+    /// With calls: whether a text may go on behind a state in a way that depends on the stack.
+    depends: Option<M>,
     found: Spelled,
-    /// By the state at the end of a token, and the node of words: whether nothing may go on.
-    known: HashMap<(u32, u32), bool>,
+    /// By the state at the end of a token, and the node of words.
+    known: HashMap<(u32, u32), Fate>,
 }
 
-impl<'a, A: FnMut(u32, TokenId) -> Result<Vec<u32>, CompileError>> Spellings<'a, A> {
-    pub(super) fn new(walk: &'a Walk<'a>, first: &'a First, ends_are_sure: bool, after: A) -> Self {
-        Self { walk, first, after, ends_are_sure, found: Vec::new(), known: HashMap::default() }
+impl<'a, A, M> Spellings<'a, A, M>
+where
+    A: FnMut(u32, TokenId) -> Result<Vec<u32>, CompileError>,
+    M: Fn(u32) -> bool,
+{
+    pub(super) fn new(walk: &'a Walk<'a>, first: &'a First, depends: Option<M>, after: A) -> Self {
+        Self { walk, first, after, depends, found: Vec::new(), known: HashMap::default() }
     }
 
     /// All tokens behind which nothing may go on, ascending. `begins`: the states behind borders at which chunks begin.
@@ -56,7 +70,7 @@ impl<'a, A: FnMut(u32, TokenId) -> Result<Vec<u32>, CompileError>> Spellings<'a,
         for &[_, id, next] in walk.encoder.words.below(node) {
             walk.budget.charge_steps(PHASE, 1)?;
             for end in (self.after)(border, id)? {
-                if self.is_stuck(end, id, next)? && stuck.insert(id) {
+                if self.fate(end, id, next)? == Fate::Stuck && stuck.insert(id) {
                     walk.budget.charge_bytes(PHASE, 12)?;
                     self.found.push([border, node & !WORD_ENDS, id]);
                 }
@@ -65,26 +79,33 @@ impl<'a, A: FnMut(u32, TokenId) -> Result<Vec<u32>, CompileError>> Spellings<'a,
         Ok(stuck)
     }
 
-    /// Whether nothing may go on behind `last`, which ends in a state, at a node of words.
-    fn is_stuck(&mut self, state: u32, last: TokenId, node: u32) -> Result<bool, CompileError> {
+    /// What becomes of the chunk behind `last`, which ends in a state, at a node of words.
+    fn fate(&mut self, state: u32, last: TokenId, node: u32) -> Result<Fate, CompileError> {
         if let Some(&known) = self.known.get(&(state, node)) {
             return Ok(known);
         }
         let Walk { product, encoder, budget, .. } = self.walk;
-        let border = product.within[state as usize];
+        let [border, marked] = product.borders(state);
         let stuck = if border == DEAD { HashSet::new() } else { self.stuck_from(border, node)? };
-        let may_end = node & WORD_ENDS == 0
-            && (self.ends_are_sure && product.ends[state as usize]
-                || self.first.tokens_of(product.marked[state as usize]).next().is_some());
-        let mut tests = 0;
-        let goes_on = may_end
-            || self.first.tokens_of(border).any(|follows| {
-                tests += 1;
-                !encoder.merges.joins(last, follows) && !stuck.contains(&follows)
-            });
+        let ends = self.depends.is_none() && product.ends[state as usize]
+            || self.first.tokens_of(marked).next().is_some();
+        let (mut tests, mut follows_stuck) = (0, false);
+        let follows = self.first.tokens_of(border).any(|follows| {
+            tests += 1;
+            let is_next = !encoder.merges.joins(last, follows);
+            follows_stuck |= is_next && stuck.contains(&follows);
+            is_next && !stuck.contains(&follows)
+        });
+        let fate = if follows || ends && node & WORD_ENDS == 0 {
+            Fate::GoesOn
+        } else if ends || follows_stuck || self.depends.as_ref().is_some_and(|depends| depends(state)) {
+            Fate::Stuck
+        } else {
+            Fate::Dead
+        };
         budget.charge_steps(PHASE, 1 + tests)?;
         budget.charge_bytes(PHASE, 16)?;
-        self.known.insert((state, node), !goes_on);
-        Ok(!goes_on)
+        self.known.insert((state, node), fate);
+        Ok(fate)
     }
 }

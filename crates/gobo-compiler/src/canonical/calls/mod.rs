@@ -75,9 +75,18 @@ pub(super) fn canonical<'v>(
         let states = ends.into_iter().map(|state| product.state_of((state, chunk)));
         Ok(states.filter(|&state| state != DEAD).collect())
     };
+    let has_any = |border: u32| {
+        let mut groups = tokens.first.groups_of(border);
+        groups.any(|number| !tokens.first.lists.get(maybe[number]).is_empty())
+            || tokens.leaving(border).next().is_some()
+    };
+    let depends = |state: u32| {
+        let [within, marked] = product.borders(state);
+        links.exit[state as usize].is_some() || has_any(within) || has_any(marked)
+    };
     let begins = |&&border: &&u32| encoder.chunks.begins(product.pairs[border as usize].1);
-    let spelled =
-        Spellings::new(&walk, &tokens.first, false, after).find(borders.iter().filter(begins).copied())?;
+    let spelled = Spellings::new(&walk, &tokens.first, Some(depends), after)
+        .find(borders.iter().filter(begins).copied())?;
     let mut below = Below::new(&walk, &links, &tokens, &sure, &maybe, stacks);
     let sets = Sets::new(&mut below, &borders)?;
     let more = below.live;
