@@ -111,6 +111,19 @@ fn tables_that_contradict_themselves_are_found() {
         of_index(section::HEALS, 0, 0),
         meaning("the starts do not go with the constraint's tokenization")
     );
+    let spelled = |words: &[[u32; 3]]| {
+        let mut parts = Parts::of(&index);
+        let bytes: Vec<u8> = words.as_flattened().iter().flat_map(|word| word.to_le_bytes()).collect();
+        parts.sections.push((section::SPELLED_WORDS, section::PLAIN, bytes));
+        parts.fault()
+    };
+    assert_eq!(spelled(&[[1, 0, 1], [1, 1, 0]]), None);
+    let wrong = meaning("the spelled words are no tokens behind borders, ascending");
+    for words in
+        [vec![], vec![[0, 0, 1]], vec![[states, 0, 1]], vec![[1, 0, u32::MAX]], vec![[1, 1, 0], [1, 0, 1]]]
+    {
+        assert_eq!(spelled(&words), wrong, "{words:?}");
+    }
     for &kind in section::OF_CANONICAL.iter().chain(section::OF_PROMPTS) {
         let mut parts = Parts::of(&index);
         parts.sections.retain(|(of, ..)| *of != kind);
