@@ -63,7 +63,7 @@ struct FreeTokens {
     /// `[most characters]`: those of one character, of two, and so on.
     of_length: Vec<Vec<FreeList>>,
     /// Those of so many characters or more, once asked for.
-    from_length: HashMap<usize, Vec<FreeList>>,
+    at_least: HashMap<usize, Vec<FreeList>>,
     /// `[tokens + 1]`: how many tokens before each place in the order of the trie are not of free characters alone.
     others_before: Vec<u32>,
     next: HashMap<StateId, Next>,
@@ -157,11 +157,8 @@ impl Chains {
                 return Ok(None);
             }
             let is_last = next == Next::To(at);
-            let of_length = if is_last {
-                tokens.from_length(walk, first, length)?
-            } else {
-                &tokens.of_length[length - 1]
-            };
+            let of_length =
+                if is_last { tokens.at_least(walk, first, length)? } else { &tokens.of_length[length - 1] };
             for free in of_length {
                 let list = free.beginning(walk, first, &begins)?;
                 lists.extend(list.map(|list| (at, free.of, list)));
@@ -274,7 +271,7 @@ impl FreeTokens {
             let list = first.list(&ids, walk.budget)?;
             of_length[length - 1].push(FreeList { of, list, nodes });
         }
-        Ok(Self { free, of_length, from_length: HashMap::default(), others_before, next: HashMap::default() })
+        Ok(Self { free, of_length, at_least: HashMap::default(), others_before, next: HashMap::default() })
     }
 
     fn next(&mut self, rules: &Rules<'_>, state: StateId) -> Next {
@@ -282,13 +279,13 @@ impl FreeTokens {
     }
 
     /// The tokens of so many characters or more.
-    fn from_length(
+    fn at_least(
         &mut self,
         walk: &Walk<'_>,
         first: &mut First,
         length: usize,
     ) -> Result<&[FreeList], CompileError> {
-        if !self.from_length.contains_key(&length) {
+        if !self.at_least.contains_key(&length) {
             let mut numbers = Numbers::default();
             let mut found: Vec<Found> = Vec::new();
             for FreeList { of, list, nodes } in self.of_length[length - 1..].iter().flatten() {
@@ -307,9 +304,9 @@ impl FreeTokens {
                 walk.budget.charge_bytes(PHASE, nodes.len() as u64 * 12)?;
                 lists.push(FreeList { of, list: first.list(&ids, walk.budget)?, nodes });
             }
-            self.from_length.insert(length, lists);
+            self.at_least.insert(length, lists);
         }
-        Ok(&self.from_length[&length])
+        Ok(&self.at_least[&length])
     }
 }
 

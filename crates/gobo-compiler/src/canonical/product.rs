@@ -128,7 +128,7 @@ impl Product {
             budget.charge_steps(PHASE, stride as u64)?;
             budget.charge_bytes(PHASE, STATE_BYTES)?;
             budget.check_states(PHASE, pairs.len())?;
-            let number = at;
+            let number = checked_u32(at);
             at += 1;
             if is_end {
                 steps_of.push(nowhere);
@@ -140,7 +140,7 @@ impl Product {
             for (step, &byte) in row.iter_mut().zip(&bytes) {
                 *step = match of(&mut pairs, (dfa.next(state, byte), chunks.next(chunk, byte))) {
                     DEAD => NO_STEP,
-                    next => i32::try_from(i64::from(next) - number as i64)
+                    next => i32::try_from(i64::from(next) - i64::from(number))
                         .expect("the limit of states is below 2^31"),
                 };
             }

@@ -61,12 +61,14 @@ type Lists = Vec<(Alike, ListId)>;
 /// What lies under nodes of the root of the trie, ascending.
 pub(super) type UnderNodes<T> = Vec<(u16, T)>;
 
+/// A list of a state, and the tokens under each node of the root: where they lie in it.
+type BaseList = (Alike, ListId, UnderNodes<(u32, u32)>);
+
 /// A state between characters whose lists others share.
 struct Base {
     /// Where each node under the root of the trie leads.
     nodes: Vec<Option<(StateId, StackId)>>,
-    /// Of each list the tokens under each node: where they lie in it.
-    lists: Vec<(Alike, ListId, UnderNodes<(u32, u32)>)>,
+    lists: Vec<BaseList>,
 }
 
 /// The tokens from each border.
