@@ -15,8 +15,7 @@ use gobo_types::{ByteSet, CompileError, TokenId, checked_u32};
 use super::first::{First, ListId};
 use super::numbers::Numbers;
 use super::rules::{Rules, Wanted};
-use super::tokens::UnderNodes;
-use super::walk::{PHASE, Walk};
+use super::walk::{PHASE, UnderNodes, Walk};
 
 /// With fewer bytes of ASCII that are free there are few such tokens.
 const LEAST_FREE: u32 = 24;

@@ -26,7 +26,7 @@ use super::inside::{Inside, Kind};
 use super::numbers::Numbers;
 use super::product::DEAD;
 use super::rules::{Block, StackId, Stacks, Step, Wanted, Way};
-use super::walk::{PHASE, Walk};
+use super::walk::{PHASE, UnderNodes, Walk};
 
 /// Bytes of a group, of its live list, and of its number at the state to which it leads.
 const GROUP_BYTES: u64 = 28;
@@ -57,9 +57,6 @@ struct Alike {
 
 /// The lists of a state between characters.
 type Lists = Vec<(Alike, ListId)>;
-
-/// What lies under nodes of the root of the trie, ascending.
-pub(super) type UnderNodes<T> = Vec<(u16, T)>;
 
 /// A list of a state, and the tokens under each node of the root: where they lie in it.
 type BaseList = (Alike, ListId, UnderNodes<(u32, u32)>);

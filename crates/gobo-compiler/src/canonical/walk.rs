@@ -19,3 +19,6 @@ pub(super) struct Walk<'a> {
     pub(super) shared: Option<&'a SharedRows<'a>>,
     pub(super) budget: &'a Budget,
 }
+
+/// What lies under nodes of the root of the vocabulary's trie.
+pub(super) type UnderNodes<T> = Vec<(u16, T)>;
