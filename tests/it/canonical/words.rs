@@ -118,3 +118,29 @@ fn the_token_that_would_spell_a_word_at_its_end_is_not_shown() {
     check(&mut only, &BTreeSet::from([vec![id("abb")], vec![id("b")]]), || "abb".to_owned());
     assert_eq!(masks(&["abba", "aba"]), (BTreeSet::from([id("ab")]), BTreeSet::from([id("a"), id("b")])));
 }
+
+/// Each item ends its rule with the beginning of a word, so that whether the next one follows depends on the stack, and so on for as long as the list may be.
+#[test]
+fn lists_of_items_that_begin_words_do_not_look_ahead_without_end() {
+    let mut json: Value = serde_json::from_str(&tokenizer(&mut Random(6), 0)).unwrap();
+    let ids = json["model"]["vocab"].as_object().unwrap().len();
+    for (word, id) in [("Ġa", ids), ("Ġab", ids + 1)] {
+        json["model"]["vocab"][word] = id.into();
+    }
+    json["model"]["merges"] = serde_json::json!([["Ġ", "a"]]);
+    json["model"]["ignore_merges"] = true.into();
+    let split = serde_json::json!({"type": "Split", "pattern": {"Regex": r" ?[ab]+|(?s:.)"}, "behavior": "Isolated", "invert": false});
+    json["pre_tokenizer"] =
+        serde_json::json!({"type": "Sequence", "pretokenizers": [split, json["decoder"]]});
+    let (vocabulary, judge) = both(&json.to_string());
+    let grammar = "root ::= item root | \".\"\nitem ::= \"1\" item \"2\" | \" a\" | \" ab\" | \" abA\"\n";
+    let mut matcher = matcher(&vocabulary, Constraint::gbnf(grammar, "root")).unwrap();
+    for text in [" a a a.", "1 a2 a ab.", " ab abA1 ab2 a."] {
+        matcher.reset();
+        for id in encode(&judge, text) {
+            assert!(mask(&matcher).contains(&id), "{text:?}: {id}");
+            matcher.advance(id).unwrap();
+        }
+        assert!(matcher.is_complete());
+    }
+}

@@ -35,16 +35,16 @@ impl Index {
         starts.get(usize::from(chunk)).copied().filter(|&state| state < self.states()).unwrap_or(DEAD)
     }
 
-    /// The tokens behind which a chunk may have to end that spells a word, if they are read behind a border: the state there, the node of words, and the token;
-    /// by node. O(log tokens).
+    /// The tokens behind which a chunk may have to end that spells a word, if they are read behind a border, at a node of words: the state there, the node, and the
+    /// token. O(log tokens).
     #[inline]
-    pub(crate) fn spelled(&self, border: u32) -> &[[u32; 3]] {
+    pub(crate) fn spelled(&self, border: u32, node: u32) -> &[[u32; 3]] {
         let Some(spelled) = self.borders.as_ref().and_then(|borders| borders.spelled.as_ref()) else {
             return &[];
         };
         let all = self.artifact.get::<[u32; 3]>(spelled);
-        let from = all.partition_point(|of| of[0] < border);
-        let to = all.partition_point(|of| of[0] <= border);
+        let from = all.partition_point(|of| (of[0], of[1]) < (border, node));
+        let to = all.partition_point(|of| (of[0], of[1]) <= (border, node));
         all.get(from..to).unwrap_or_default()
     }
 

@@ -174,6 +174,13 @@ impl Frames {
         Ok(())
     }
 
+    /// The frames of one stack alone, and its number among them. O(depth).
+    pub(super) fn of_stack(&self, frame: u32) -> (Self, u32) {
+        let mut alone = Self { max_depth: self.max_depth, ..Self::default() };
+        let frame = alone.take(self, frame, &mut HashMap::new());
+        (alone, frame)
+    }
+
     /// Whether frames should be looked for that nothing goes back to.
     #[inline]
     pub(crate) fn are_many(&self) -> bool {

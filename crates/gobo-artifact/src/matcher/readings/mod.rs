@@ -188,8 +188,8 @@ impl Readings {
             let [within, marked] = reading.borders(tables);
             let joins = |_: &_| !tables.encoder.merges.joins(reading.last, id);
             let goes_on = |&(border, word, _): &(u32, u32, u32)| {
-                let mut spelled = tables.index.spelled(border).iter();
-                !spelled.any(|of| of[1..] == [word & !WORD_ENDS, id])
+                let spelled = tables.index.spelled(border, word & !WORD_ENDS);
+                !spelled.iter().any(|of| of[2] == id)
                     || !reading.is_stuck_by(tables, frames, (border, word), id)
             };
             let within = Some((within, reading.word, reading.frame)).filter(has).filter(joins);
@@ -339,32 +339,17 @@ impl Reading {
     #[inline]
     fn fill(&self, tables: &Tables<'_>, frames: &Frames, words: &mut [u32]) -> Result<bool, MatcherError> {
         let [within, marked] = self.borders(tables);
-        let is_empty = match tables.row(within, self.word) {
-            None => {
-                words.fill(0);
-                true
-            }
-            Some(row) => {
-                if !row.write(words) {
-                    return Err(MatcherError::Corrupt { state: within });
-                }
-                // Of few words nothing has to be looked at but these.
-                let only = if let Row::Patched { base: None, patches } = row { Some(patches) } else { None };
-                let has_more = self.unite_stack(tables, frames, within, words)?;
-                let only = only.filter(|_| !has_more);
-                tables.vocabulary.strike(&tables.encoder.merges, self.last, words, only);
-                self.strike_words(tables, frames, (within, self.word), words);
-                match only {
-                    None => words.iter().all(|&word| word == 0),
-                    Some(patches) => {
-                        patches.iter().all(|&[at, _]| words.get(at as usize).is_none_or(|&word| word == 0))
-                    }
-                }
-            }
-        };
+        let is_empty = self.fill_within(tables, frames, within, words)?;
         match tables.row(marked, 0) {
             None => Ok(is_empty),
-            Some(row) if !tables.index.spelled(marked).is_empty() => {
+            Some(row) if tables.index.spelled(marked, 0).is_empty() => {
+                if !row.unite(words) {
+                    return Err(MatcherError::Corrupt { state: marked });
+                }
+                let has_more = self.unite_stack(tables, frames, marked, words)?;
+                Ok(is_empty && row.is_empty() && !has_more)
+            }
+            Some(row) => {
                 let mut begun = vec![0; words.len()];
                 if !row.write(&mut begun) {
                     return Err(MatcherError::Corrupt { state: marked });
@@ -374,12 +359,37 @@ impl Reading {
                 words.iter_mut().zip(&begun).for_each(|(word, begun)| *word |= *begun);
                 Ok(is_empty && begun.iter().all(|&word| word == 0))
             }
-            Some(row) if row.unite(words) => {
-                let has_more = self.unite_stack(tables, frames, marked, words)?;
-                Ok(is_empty && row.is_empty() && !has_more)
-            }
-            Some(_) => Err(MatcherError::Corrupt { state: marked }),
         }
+    }
+
+    /// Writes the tokens that go on with the chunk: `[row words]`. Returns whether there is none.
+    #[inline]
+    fn fill_within(
+        &self,
+        tables: &Tables<'_>,
+        frames: &Frames,
+        within: u32,
+        words: &mut [u32],
+    ) -> Result<bool, MatcherError> {
+        let Some(row) = tables.row(within, self.word) else {
+            words.fill(0);
+            return Ok(true);
+        };
+        if !row.write(words) {
+            return Err(MatcherError::Corrupt { state: within });
+        }
+        // Of few words nothing has to be looked at but these.
+        let only = if let Row::Patched { base: None, patches } = row { Some(patches) } else { None };
+        let has_more = self.unite_stack(tables, frames, within, words)?;
+        let only = only.filter(|_| !has_more);
+        tables.vocabulary.strike(&tables.encoder.merges, self.last, words, only);
+        self.strike_words(tables, frames, (within, self.word), words);
+        Ok(match only {
+            None => words.iter().all(|&word| word == 0),
+            Some(patches) => {
+                patches.iter().all(|&[at, _]| words.get(at as usize).is_none_or(|&word| word == 0))
+            }
+        })
     }
 
     /// Adds the rows that a border leaves to the stack; whether there was a token.
@@ -403,8 +413,8 @@ impl Reading {
         if fits { Ok(has_more) } else { Err(MatcherError::Corrupt { state: border }) }
     }
 
-    /// Strikes the tokens that spell a word and behind which nothing goes on: the border at which they are read, and the node of words there. O(log tokens) where there is none, O(tokens × the
-    /// cost of a mask) at worst.
+    /// Strikes the tokens behind which nothing goes on, of those that are read at a border and spell on from a node of words. O(log tokens) where there are none; else, for each of
+    /// them and of those that spell on behind it, O(depth of the stack + row words).
     #[inline]
     fn strike_words(
         &self,
@@ -413,10 +423,9 @@ impl Reading {
         (border, word): (u32, u32),
         words: &mut [u32],
     ) {
-        for &[_, node, id] in tables.index.spelled(border) {
+        for &[_, _, id] in tables.index.spelled(border, word & !WORD_ENDS) {
             let (at, bit) = ((id >> 5) as usize, 1 << (id & 31));
-            if node == word & !WORD_ENDS
-                && words.get(at).is_some_and(|word| word & bit != 0)
+            if words.get(at).is_some_and(|word| word & bit != 0)
                 && self.is_stuck_by(tables, frames, (border, word), id)
             {
                 words[at] &= !bit;
@@ -424,7 +433,9 @@ impl Reading {
         }
     }
 
-    /// Whether nothing goes on behind `id`, which is read at a border and a node of words, and the text cannot end there.
+    /// Whether nothing goes on behind `id`, which is read at a border and spells on from a node of words, and the text cannot end there.
+    ///
+    /// Where another chunk may begin, something goes on: each text has an encoding from there. So this looks no further than words are long.
     #[cold]
     fn is_stuck_by(
         &self,
@@ -433,16 +444,18 @@ impl Reading {
         (border, word): (u32, u32),
         id: TokenId,
     ) -> bool {
-        // Frames that are looked at alone are not kept.
-        let mut frames = frames.clone();
-        let (state, frame) = tables.walk(&mut frames, (border, self.frame), tables.vocabulary.bytes(id));
+        let (mut frames, frame) = frames.of_stack(self.frame);
+        let (state, frame) = tables.walk(&mut frames, (border, frame), tables.vocabulary.bytes(id));
         let word = tables.encoder.words.next(word, id);
         let after = Self { state, last: id, word, frame };
-        if after.can_end() && !is_place(state) && frames.may_end(tables.index, state, frame) {
+        let [within, marked] = after.borders(tables);
+        if after.can_end() && !is_place(state) && frames.may_end(tables.index, state, frame)
+            || tables.has_any(&frames, (marked, 0, frame))
+        {
             return false;
         }
         let mut follow = vec![0; tables.index.row_words()];
-        after.fill(tables, &frames, &mut follow).unwrap_or(true)
+        after.fill_within(tables, &frames, within, &mut follow).unwrap_or(true)
     }
 
     /// The states behind the border of two tokens of a chunk, and of two chunks.
