@@ -144,3 +144,21 @@ fn lists_of_items_that_begin_words_do_not_look_ahead_without_end() {
         assert!(matcher.is_complete());
     }
 }
+
+/// The longest word that there may be, spelled letter by letter.
+#[test]
+fn a_word_may_have_the_longest_spelling() {
+    let mut json: Value = serde_json::from_str(&tokenizer(&mut Random(6), 0)).unwrap();
+    let ids = json["model"]["vocab"].as_object().unwrap().len();
+    let word = "a".repeat(256);
+    json["model"]["vocab"][&word] = ids.into();
+    json["model"]["ignore_merges"] = true.into();
+    let split = serde_json::json!({"type": "Split", "pattern": {"Regex": r"a+|(?s:.)"}, "behavior": "Isolated", "invert": false});
+    json["pre_tokenizer"] =
+        serde_json::json!({"type": "Sequence", "pretokenizers": [split, json["decoder"]]});
+    let (vocabulary, judge) = both(&json.to_string());
+    let mut matcher = matcher(&vocabulary, Constraint::choice([word.as_str(), "b"])).unwrap();
+    let encodings: BTreeSet<_> = [word.as_str(), "b"].iter().map(|text| encode(&judge, text)).collect();
+    assert!(encodings.iter().all(|encoding| encoding.len() == 1));
+    check(&mut matcher, &encodings, || "256 letters".to_owned());
+}

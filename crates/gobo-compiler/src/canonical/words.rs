@@ -9,14 +9,11 @@
 
 use foldhash::{HashMap, HashSet};
 use gobo_artifact::layout::WORD_ENDS;
-use gobo_types::{CompileError, RefusalKind, TokenId};
+use gobo_types::{CompileError, TokenId};
 
 use super::first::First;
 use super::product::DEAD;
 use super::walk::{PHASE, Walk};
-
-/// Most tokens of a spelling: here and in the matcher, each is a call within that of the one before.
-const MAX_SPELLING: usize = 256;
 
 /// Tokens behind which nothing may go on: the state behind a border, the node of the words to which the chunk has come there, and the token.
 pub(super) type Spelled = Vec<[u32; 3]>;
@@ -57,7 +54,7 @@ where
     pub(super) fn find(mut self, begins: impl IntoIterator<Item = u32>) -> Result<Spelled, CompileError> {
         if !self.walk.encoder.words.is_empty() {
             for border in begins {
-                self.stuck_from(border, 0, 0)?;
+                self.stuck_from(border, 0)?;
             }
         }
         self.found.sort_unstable();
@@ -65,18 +62,13 @@ where
     }
 
     /// The tokens that spell on from a border at a node of words, and behind which nothing may go on.
-    fn stuck_from(
-        &mut self,
-        border: u32,
-        node: u32,
-        tokens: usize,
-    ) -> Result<HashSet<TokenId>, CompileError> {
+    fn stuck_from(&mut self, border: u32, node: u32) -> Result<HashSet<TokenId>, CompileError> {
         let mut stuck = HashSet::default();
         let walk = self.walk;
         for &[_, id, next] in walk.encoder.words.below(node) {
             walk.budget.charge_steps(PHASE, 1)?;
             for end in (self.after)(border, id)? {
-                if self.fate(end, id, next, tokens + 1)? == Fate::Stuck && stuck.insert(id) {
+                if self.fate(end, id, next)? == Fate::Stuck && stuck.insert(id) {
                     walk.budget.charge_bytes(PHASE, 12)?;
                     self.found.push([border, node & !WORD_ENDS, id]);
                 }
@@ -85,21 +77,15 @@ where
         Ok(stuck)
     }
 
-    /// What becomes of the chunk behind `last`, which ends in a state, at a node of words, so many tokens from its beginning.
-    fn fate(&mut self, state: u32, last: TokenId, node: u32, tokens: usize) -> Result<Fate, CompileError> {
-        if tokens > MAX_SPELLING {
-            let reason = format!(
-                "a word that the tokenizer writes whole is spelled with more than {MAX_SPELLING} tokens"
-            );
-            return Err(CompileError::refuse(RefusalKind::Unsupported, "tokenization", reason)
-                .advising("Leave the tokenization open (any)."));
-        }
+    /// What becomes of the chunk behind `last`, which ends in a state, at a node of words. Each token of a spelling is a call within that of the one before: at most 256, since no
+    /// token of such a vocabulary has more bytes.
+    fn fate(&mut self, state: u32, last: TokenId, node: u32) -> Result<Fate, CompileError> {
         if let Some(&known) = self.known.get(&(state, node)) {
             return Ok(known);
         }
         let Walk { product, encoder, budget, .. } = self.walk;
         let [border, marked] = product.borders(state);
-        let stuck = if border == DEAD { HashSet::default() } else { self.stuck_from(border, node, tokens)? };
+        let stuck = if border == DEAD { HashSet::default() } else { self.stuck_from(border, node)? };
         let ends = self.depends.is_none() && product.ends[state as usize]
             || self.first.tokens_of(marked).next().is_some();
         let (mut tests, mut follows_stuck) = (0, false);
