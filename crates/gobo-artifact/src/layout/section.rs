@@ -110,13 +110,15 @@ pub const TOKEN_CHUNK_STEPS: u32 = 68;
 pub const WORDS: u32 = 69;
 /// 32 bytes: the digest of the encoder as whose tokens the texts of an index are cut.
 pub const ENCODER_DIGEST: u32 = 65;
-/// u32 pairs `[states]`: the states behind the border of two tokens of a chunk, and of two chunks; 0 where there is none.
+/// u32 pairs: the borders behind which tokens may begin, by class: where the chunks stand there, ascending, and the row. Border 0 is none.
 pub const BORDERS: u32 = 66;
-/// u32 `[chunk states between characters]`: the state at the beginning of the text, behind a prompt whose chunks stand there.
-pub const STARTS: u32 = 70;
+/// u32 `[states]`: the class of each state; states of one class have the same borders. Class 0 has none.
+pub const BORDER_CLASSES: u32 = 73;
+/// u32 `[classes + 1]`: where the borders of each class begin.
+pub const BORDER_STARTS: u32 = 74;
 /// u32: 1 if the last token of the prompt is taken back, else 0.
 pub const HEALS: u32 = 71;
-/// u32 triples: state behind a border, node of words, and token: behind that a chunk may have to end that spells a word; ascending.
+/// u32 triples: border, node of words, and token: behind that a chunk may have to end that spells a word; ascending.
 pub const SPELLED_WORDS: u32 = 72;
 
 /// Storage of a section whose layout needs no choice.
@@ -184,7 +186,8 @@ pub fn name(kind: u32) -> Option<&'static str> {
         WORDS => "words",
         ENCODER_DIGEST => "encoder digest",
         BORDERS => "borders",
-        STARTS => "starts",
+        BORDER_CLASSES => "border classes",
+        BORDER_STARTS => "border starts",
         HEALS => "heals",
         SPELLED_WORDS => "spelled words",
         _ => return None,
@@ -248,8 +251,8 @@ pub const OF_EXITS: &[u32] = &[EXITS, RETURN_ROW_STARTS, RETURN_ROWS];
 /// The sections that an index has after all others if it has token edges.
 pub const OF_TOKENS: &[u32] = &[TOKEN_RANGES, TOKEN_CLASSES];
 /// The sections that an index has after all others if its texts are cut into tokens as the tokenizer cuts them.
-pub const OF_CANONICAL: &[u32] = &[ENCODER_DIGEST, BORDERS];
-/// The sections that a canonical index has after these if its texts go on with the last chunk of a prompt.
-pub const OF_PROMPTS: &[u32] = &[STARTS, HEALS];
+pub const OF_CANONICAL: &[u32] = &[ENCODER_DIGEST, BORDER_CLASSES, BORDER_STARTS, BORDERS];
+/// The section that a canonical index has after these if its texts go on with the last chunk of a prompt.
+pub const OF_PROMPTS: &[u32] = &[HEALS];
 /// The section that a canonical index has after these if a chunk may have to end that spells a word.
 pub const OF_SPELLED: &[u32] = &[SPELLED_WORDS];

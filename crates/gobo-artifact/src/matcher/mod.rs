@@ -43,7 +43,7 @@ use self::places::{ENDED, FIRST_APART, Prefix};
 pub use self::readings::ByteReader;
 use self::readings::{Frames, Healing, Reading, Readings, Tables};
 use crate::layout::index::root::IndexClass;
-use crate::layout::{DEAD, Row};
+use crate::layout::{DEAD, NO_CHUNK, Row};
 use crate::read::index::Index;
 use crate::read::vocabulary::Vocabulary;
 
@@ -232,12 +232,13 @@ impl Matcher {
         let canonical = match index.encoder_digest() {
             None => None,
             Some(expected) => {
-                let found = vocabulary.encoder().map_or([0; 32], |encoder| encoder.digest);
+                let (found, chunk) = (vocabulary.encoder())
+                    .map_or(([0; 32], NO_CHUNK), |encoder| (encoder.digest, encoder.chunks.start()));
                 if expected.0 != found {
                     return Err(MatcherError::OtherEncoder { expected, found: Digest(found) });
                 }
                 let (frames, frame) = Frames::at_start(&index, max_stack_depth);
-                let now = Readings::at_start(&index, frame);
+                let now = Readings::at_start(&index, chunk, frame);
                 let history = vec![now; max_rollback].into_boxed_slice();
                 Some(Box::new(Canonical {
                     now,
@@ -285,7 +286,7 @@ impl Matcher {
     pub fn state(&self) -> Option<u32> {
         let state = match (&self.configurations, &self.canonical) {
             (Some(all), _) => all.now().first().map_or(DEAD, |at| at.state),
-            (None, Some(canonical)) => canonical.now.all()[0].state,
+            (None, Some(canonical)) => canonical.now.all()[0].at.state,
             (None, None) => self.state,
         };
         (self.state != ENDED).then(|| self.place(state))
@@ -315,7 +316,7 @@ impl Matcher {
             None => match &self.canonical {
                 None => found.push((self.place(self.state), Vec::new())),
                 Some(canonical) => {
-                    let at = |of: &Reading| (self.place(of.state), canonical.frames.list(of.frame));
+                    let at = |of: &Reading| (self.place(of.at.state), canonical.frames.list(of.frame));
                     found.extend(canonical.now.all().iter().take(most).map(at));
                 }
             },
@@ -466,7 +467,9 @@ impl Matcher {
         match (at.configurations, at.readings) {
             _ if at.state >= FIRST_APART => at.state == ENDED,
             (Some(all), _) => all.is_complete(&self.index),
-            (None, Some((readings, frames))) => readings.are_complete(&self.index, frames),
+            (None, Some((readings, frames))) => {
+                self.tables().is_ok_and(|tables| readings.are_complete(&tables, frames))
+            }
             (None, None) => self.index.is_complete(at.state),
         }
     }

@@ -45,7 +45,7 @@ impl Matcher {
         self.canonical.as_ref().map_or(0, |canonical| canonical.taken_back)
     }
 
-    /// Begins anew behind readings whose states are those of chunks, with some bytes to write before the constraint's text.
+    /// Begins anew behind readings of a prompt, with some bytes to write before the constraint's text.
     ///
     /// # Errors
     /// [`MatcherError::NothingFollows`], [`MatcherError::StuckWord`], [`MatcherError::PrefixLength`].
@@ -62,7 +62,7 @@ impl Matcher {
         let (mut frames, frame) = Frames::at_start(&self.index, max_depth);
         let tables = Tables { healing: None, ..self.tables()? };
         let (healing, beginning) = if bytes.is_empty() {
-            (None, behind.in_text(&tables, frame))
+            (None, behind.in_text(&self.index, frame))
         } else {
             let (healing, beginning) = Healing::new(&tables, (&mut frames, frame), bytes, behind);
             (Some(Arc::new(healing)), beginning)
@@ -77,7 +77,7 @@ impl Matcher {
         if is_stuck {
             return Err(MatcherError::StuckWord);
         }
-        if is_empty && !beginning.are_complete(&self.index, &frames) {
+        if is_empty && !beginning.are_complete(&tables, &frames) {
             return Err(MatcherError::NothingFollows);
         }
         if let Some(canonical) = &mut self.canonical {

@@ -65,7 +65,7 @@ impl Index {
                 Ok(constraint) if self.prompt_end() != prompt_end(constraint.tokenization) => {
                     return Err(self
                         .artifact
-                        .meaning("the starts do not go with the constraint's tokenization"));
+                        .meaning("what becomes of a prompt does not go with the constraint's tokenization"));
                 }
                 Ok(_) | Err(RestoreError::NoOptions | RestoreError::Documents { .. }) => {}
                 Err(error) => return Err(self.artifact.meaning(error.to_string())),
@@ -98,7 +98,7 @@ impl Index {
         }
         let edges = self.tokens().map_or(Ok(()), |tokens| tokens.verify(&self.root));
         edges.map_err(|what| self.artifact.meaning(what))?;
-        self.verify_starts()?;
+        self.verify_borders()?;
         self.verify_spelled()?;
         self.verify_states()
     }
@@ -110,10 +110,6 @@ impl Index {
             return Err(self.artifact.meaning("the dead state is not dead"));
         }
         for state in 0..self.root.states {
-            let has_row = |&next: &u32| next == DEAD || self.row_number(next).is_some();
-            if !self.borders(state).iter().all(has_row) {
-                return Err(self.artifact.meaning(format!("a border behind state {state} leads to no row")));
-            }
             match self.row_number(state) {
                 Some(number) if number >= self.root.rows => {
                     return Err(self.artifact.meaning(format!("state {state} has no row {number}")));
@@ -125,7 +121,7 @@ impl Index {
                     let what = format!("state {state} allows nothing and is not complete");
                     return Err(self.artifact.meaning(what));
                 }
-                None if state == self.start() => return Err(self.artifact.meaning("the start has no row")),
+                None if state == self.start() && self.borders.is_none() => return Err(self.artifact.meaning("the start has no row")),
                 _ => {}
             }
         }
@@ -221,7 +217,7 @@ impl Index {
     }
 
     /// Whether the row of that number, which verified, allows nothing.
-    fn is_empty_row(&self, number: u32) -> bool {
+    pub(super) fn is_empty_row(&self, number: u32) -> bool {
         self.row_entry(number)
             .is_none_or(|entry| entry.kind == row::PATCHED && entry.base == row::NO_BASE && entry.len == 0)
     }

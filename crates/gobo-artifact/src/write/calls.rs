@@ -58,7 +58,7 @@ pub struct CallParts {
     pub push_transitions: Vec<Vec<(u32, Vec<u32>)>>,
     /// `[returns]`.
     pub returns: Vec<ReturnPart>,
-    /// `[states]`: the pending-suffix set of each state, 0 for the empty one; `None` where nothing can be read and a rule ends.
+    /// `[states]`, under a canonical index `[borders]`: the pending-suffix set of each, 0 for the empty one; `None` where nothing can be read and a rule ends.
     pub suffix_sets: Vec<Option<u32>>,
     /// `[suffix sets]`: return class, row, suffix set that is left; ascending by class.
     pub pairs: Vec<Vec<[u32; 3]>>,

@@ -64,14 +64,23 @@ pub struct IndexParts<'a> {
 pub struct CanonicalPart<'a> {
     /// The digest of the tables by which the tokenizer cuts: [`EncoderRoot::digest`](crate::layout::EncoderRoot::digest).
     pub encoder: [u8; 32],
-    /// `[states]`: the states behind the border of two tokens of a chunk, and of two chunks; the dead state where there is none.
-    pub borders: &'a [[u32; 2]],
-    /// `[chunk states between characters]`: the state at the beginning of the text, behind a prompt whose chunks stand there.
-    pub starts: Option<&'a [u32]>,
-    /// Whether the last token of a prompt is taken back.
-    pub heals: bool,
-    /// Tokens behind which a chunk may have to end that spells a word: the state behind the border before them, the node of words there, and the token; ascending.
+    /// The borders behind which tokens begin.
+    pub borders: &'a BorderParts,
+    /// Where texts go on with the last chunk of a prompt: whether its last token is taken back.
+    pub heals: Option<bool>,
+    /// Tokens behind which a chunk may have to end that spells a word: the border before them, the node of words there, and the token; ascending.
     pub spelled: &'a [[u32; 3]],
+}
+
+/// The borders of an index as they are written. A border is a state of the index with one of chunks, between two tokens.
+#[derive(Debug)]
+pub struct BorderParts {
+    /// `[states]`: the class of each state, 0 where no token begins. States of one class have the same borders, with the same rows.
+    pub classes: Vec<u32>,
+    /// `[classes + 1]`: where the borders of each class begin.
+    pub starts: Vec<u32>,
+    /// Where the chunks stand, ascending within a class, and the row. Border 0 is none.
+    pub all: Vec<[u32; 2]>,
 }
 
 /// A class of tokens that edges read, as it is written.
@@ -137,10 +146,11 @@ pub fn write_index(parts: &IndexParts<'_>) -> (AlignedBytes, ArtifactDigest) {
     }
     if let Some(canonical) = parts.canonical {
         plain(kinds::ENCODER_DIGEST, canonical.encoder.to_vec());
-        plain(kinds::BORDERS, canonical.borders.as_bytes().to_vec());
-        if let Some(starts) = canonical.starts {
-            plain(kinds::STARTS, starts.as_bytes().to_vec());
-            plain(kinds::HEALS, u32::from(canonical.heals).to_le_bytes().to_vec());
+        plain(kinds::BORDER_CLASSES, canonical.borders.classes.as_bytes().to_vec());
+        plain(kinds::BORDER_STARTS, canonical.borders.starts.as_bytes().to_vec());
+        plain(kinds::BORDERS, canonical.borders.all.as_bytes().to_vec());
+        if let Some(heals) = canonical.heals {
+            plain(kinds::HEALS, u32::from(heals).to_le_bytes().to_vec());
         }
         if !canonical.spelled.is_empty() {
             plain(kinds::SPELLED_WORDS, canonical.spelled.as_bytes().to_vec());

@@ -52,6 +52,6 @@ mod vocabulary;
 pub use calls::{CallParts, DistancePart, ReturnPart};
 pub use encoder::EncoderParts;
 pub use file::ArtifactWriter;
-pub use index::{CanonicalPart, IndexParts, TokenClassPart, write_index};
+pub use index::{BorderParts, CanonicalPart, IndexParts, TokenClassPart, write_index};
 pub use rows::RowEncoder;
 pub use vocabulary::{SliceParts, VocabularyParts, write_vocabulary};

@@ -4,6 +4,7 @@
 //! the end ([`first`]), and the matcher takes those away that the last token joins. Tran-Thien 2024, *Fast, high-fidelity LLM decoding with regex
 //! constraints*, has a state for each pair of a state and a token in their place.
 
+mod borders;
 mod calls;
 mod chains;
 mod first;
@@ -16,13 +17,16 @@ mod tokens;
 mod walk;
 mod words;
 
+use std::borrow::Cow;
+
 use gobo_artifact::Vocabulary;
 use gobo_artifact::write::{CanonicalPart, IndexParts, RowEncoder, write_index};
-use gobo_automata::{Calls, Dfa, Lowered};
+use gobo_automata::{Calls, Dfa, Lowered, StateId};
 use gobo_types::{
-    Budget, CompileError, Constraint, Phase, RefusalKind, ReportEntry, Tokenization, checked_u32,
+    Budget, CompileError, Constraint, DenseId as _, Phase, RefusalKind, ReportEntry, Tokenization, checked_u32,
 };
 
+use self::borders::{Behind, Borders};
 use self::first::{List, Seeds};
 use self::parts::{Canonical, Over, Rows};
 use self::product::{DEAD, Product};
@@ -63,15 +67,16 @@ pub(crate) fn compile_canonical(
     let Spelled { dfa, .. } = spell(vocabulary, constraint, &lowered.dfa, &mut report, budget)?;
     budget.begin_phase(Phase::Rows);
     let over = Over { vocabulary, encoder: &encoder, tokenization: constraint.tokenization, shared, budget };
+    let dfa = match dfa.calls.as_ref().and_then(calls::unsupported) {
+        None => dfa,
+        Some(reason) => match dfa.expand_calls(budget)? {
+            Some(expanded) => Cow::Owned(expanded),
+            None => return unsupported(reason.to_owned()),
+        },
+    };
     let found = match &dfa.calls {
         None => canonical(&dfa, over)?,
-        Some(calls) => match calls::unsupported(calls) {
-            None => calls::canonical(&dfa, calls, over)?,
-            Some(reason) => match dfa.expand_calls(budget)? {
-                Some(expanded) => canonical(&expanded, over)?,
-                None => return unsupported(reason.to_owned()),
-            },
-        },
+        Some(calls) => calls::canonical(&dfa, calls, over)?,
     };
     let Some(found) = found else {
         let reason = "the tokenizer itself would write no text of it".to_owned();
@@ -100,10 +105,19 @@ pub(crate) fn compile_canonical(
     budget.begin_phase(Phase::Write);
     let key = vocabulary.index_key(constraint);
     let (text, options) = (constraint.text(), constraint.options_json());
-    let states = found.states.len();
+    let mut states: Vec<(Option<u32>, bool)> =
+        dfa.accepting.iter().map(|&is_complete| (None, is_complete)).collect();
+    let mut row_of = dfa.row_of.clone();
+    if found.calls.is_some() {
+        // Behind the whole text.
+        states.push((None, true));
+        row_of.push(row_of[StateId::DEAD.index()]);
+    }
+    let (states_len, borders) = (states.len(), &found.borders.parts);
     budget.charge_bytes(
         "writing the file",
-        (found.deltas.len() * 4 + states * 16 + found.rows.bytes() + text.len()) as u64,
+        (dfa.deltas.len() * 4 + states_len * 12 + borders.all.len() * 12 + found.rows.bytes() + text.len())
+            as u64,
     )?;
     let (bytes, artifact_digest) = write_index(&IndexParts {
         key,
@@ -114,26 +128,26 @@ pub(crate) fn compile_canonical(
         constraint_text: &text,
         constraint_options: &options,
         report: &report,
-        start: found.start,
-        byte_classes: &found.classes,
-        classes: checked_u32(found.stride),
-        row_of: &found.row_of,
-        deltas: &found.deltas,
-        states: &found.states,
+        start: dfa.start.number(),
+        byte_classes: &dfa.classes,
+        classes: checked_u32(dfa.stride),
+        row_of: &row_of,
+        deltas: &dfa.deltas,
+        states: &states,
         rows: &found.rows,
         row_computations: checked_u32(found.computed),
         calls: found.calls.as_ref(),
         tokens: None,
         canonical: Some(CanonicalPart {
             encoder: encoder.digest,
-            borders: &found.borders,
-            starts: (!found.starts.is_empty()).then_some(&found.starts),
-            heals: constraint.tokenization == Tokenization::CanonicalHeal,
-            spelled: &found.spelled,
+            borders,
+            heals: (constraint.tokenization.is_behind_prompt())
+                .then_some(constraint.tokenization == Tokenization::CanonicalHeal),
+            spelled: &found.borders.spelled,
         }),
     });
     let stats = CompileStats {
-        states: checked_u32(states - 1),
+        states: checked_u32(states_len - 1),
         rows: checked_u32(found.computed),
         distinct_rows: checked_u32(found.rows.len()),
         shared_rows: 0,
@@ -146,7 +160,7 @@ pub(crate) fn compile_canonical(
 /// The parts of the index, or `None` if no text can be written in canonical form.
 fn canonical<'v>(dfa: &Dfa, over: Over<'_, 'v>) -> Result<Option<Canonical<'v>>, CompileError> {
     let Over { vocabulary, encoder, tokenization, shared, budget } = over;
-    let mut product = Product::new(dfa, &encoder.chunks, tokenization.is_behind_prompt(), None, budget)?;
+    let product = Product::new(dfa, &encoder.chunks, tokenization.is_behind_prompt(), None, budget)?;
     let calls = Calls::none(dfa.len());
     let rules = Rules { dfa, calls: &calls };
     let walk = Walk { rules, product: &product, encoder, vocabulary, shared, budget };
@@ -165,38 +179,16 @@ fn canonical<'v>(dfa: &Dfa, over: Over<'_, 'v>) -> Result<Option<Canonical<'v>>,
     let states = (1..checked_u32(product.len())).filter(begins);
     let spelled = Spellings::new(&walk, &first, None::<fn(u32) -> bool>, after).find(states)?;
     let mut rows = Rows::new(RowEncoder::new(vocabulary.shared_rows()), vocabulary.row_words(), budget);
-    let mut states = vec![(None, false); product.len()];
-    for state in 1..checked_u32(product.len()) {
-        let at = state as usize;
-        states[at].1 = product.ends[at];
-        if first.is_reached(state) && (product.ends[at] || first.tokens_of(state).next().is_some()) {
-            let lists: Vec<List<'_>> = first.lists_of(state).collect();
-            states[at].0 = Some(rows.push(&lists)?);
+    let mut behind = Vec::new();
+    for pair in 1..checked_u32(product.len()) {
+        if first.is_reached(pair) && first.tokens_of(pair).next().is_some() {
+            let lists: Vec<List<'_>> = first.lists_of(pair).collect();
+            behind.push(Behind { pair, row: rows.push(&lists)?, set: 0 });
         }
     }
-    if states[product.start as usize].0.is_none() {
+    if first.tokens_of(product.start).next().is_none() && !product.ends[product.start as usize] {
         return Ok(None);
     }
-    // A border before a state without a row is none.
-    let border = |next: u32| if states[next as usize].0.is_some() { next } else { DEAD };
-    let borders =
-        product.within.iter().zip(&product.marked).map(|(&within, &marked)| [border(within), border(marked)]);
-    let borders = borders.collect();
-    let (classes, stride, start) = (product.classes, product.stride, product.start);
-    let starts = std::mem::take(&mut product.starts);
-    let (row_of, deltas) = product.into_steps();
-    Ok(Some(Canonical {
-        classes,
-        stride,
-        row_of,
-        deltas,
-        start,
-        states,
-        borders,
-        starts,
-        computed: rows.computed,
-        rows: rows.all,
-        spelled,
-        calls: None,
-    }))
+    let borders = Borders::new(dfa.len(), &product, &behind, &spelled);
+    Ok(Some(Canonical { borders, computed: rows.computed, rows: rows.all, calls: None }))
 }

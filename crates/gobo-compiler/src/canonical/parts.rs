@@ -8,8 +8,8 @@ use gobo_artifact::layout::Encoder;
 use gobo_artifact::write::{CallParts, RowEncoder};
 use gobo_types::{Budget, CompileError, TokenId, Tokenization, checked_u32};
 
+use super::borders::Borders;
 use super::first::{List, ListId};
-use super::words::Spelled;
 use crate::rows::SharedRows;
 
 pub(super) const PHASE: &str = "laying out rows";
@@ -32,21 +32,10 @@ pub(super) struct Over<'a, 'v> {
 
 /// What a canonical index is written from.
 pub(super) struct Canonical<'v> {
-    pub(super) classes: [u8; 256],
-    pub(super) stride: usize,
-    pub(super) row_of: Vec<u32>,
-    pub(super) deltas: Vec<i32>,
-    pub(super) start: u32,
-    /// `[states]`: the row, where a token can end; and whether the text may end.
-    pub(super) states: Vec<(Option<u32>, bool)>,
-    /// `[states]`: the states behind the border of two tokens of a chunk, and of two chunks.
-    pub(super) borders: Vec<[u32; 2]>,
-    /// `[states of chunks between characters]`: the state behind a prompt whose chunks stand there; empty without prompts.
-    pub(super) starts: Vec<u32>,
+    pub(super) borders: Borders,
     pub(super) rows: RowEncoder<'v>,
     pub(super) computed: usize,
-    /// Tokens that spell words behind which nothing may go on.
-    pub(super) spelled: Spelled,
+    /// With calls there is one more state, behind the whole text.
     pub(super) calls: Option<CallParts>,
 }
 

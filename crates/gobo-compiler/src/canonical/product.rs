@@ -70,8 +70,7 @@ impl Bottom {
 /// The product. All tables have an entry for each state, [`DEAD`] first.
 pub(super) struct Product {
     /// The class of each byte.
-    pub(super) classes: [u8; 256],
-    pub(super) stride: usize,
+    classes: [u8; 256],
     /// `[states]`: the strings of a schema, and the counts of one string, have the same.
     steps_of: Vec<StepsId>,
     /// `[classes]` each: the number of the next state less that of the state at hand, or [`NO_STEP`].
@@ -166,7 +165,7 @@ impl Product {
                 _ => ends.push(dfa.accepting[state] && chunks.may_end(chunk)),
             }
         }
-        Ok(Self { classes, stride, steps_of, steps, within, marked, ends, start, starts, pairs, number })
+        Ok(Self { classes, steps_of, steps, within, marked, ends, start, starts, pairs, number })
     }
 
     pub(super) fn len(&self) -> usize {
@@ -193,11 +192,6 @@ impl Product {
     /// The states after all bytes, [`DEAD`] among them. O(1) each.
     pub(super) fn all_next(&self, state: u32) -> impl Iterator<Item = u32> + '_ {
         self.steps.get(self.steps_of[state as usize]).iter().map(move |&step| after(state, step))
-    }
-
-    /// The transitions as they are written: of each state the number of its row, and the rows. O(states).
-    pub(super) fn into_steps(self) -> (Vec<u32>, Vec<i32>) {
-        (self.steps_of.into_iter().map(StepsId::number).collect(), self.steps.into_flat())
     }
 }
 

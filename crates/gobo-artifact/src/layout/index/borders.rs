@@ -1,4 +1,7 @@
-//! What a canonical index has beside its states: the encoder as whose tokens texts are cut, and where the borders between tokens lead.
+//! What a canonical index has beside its states: the encoder as whose tokens texts are cut, and the borders behind which tokens begin.
+//!
+//! A text stands in a state of the index, and its chunks stand in a state of theirs, which the encoder's tables have. Between two tokens, the pair of the two is a
+//! *border*, if any token may begin there. Many states of an index have the same borders, with the same rows: those of a class.
 
 use gobo_types::Digest;
 
@@ -6,26 +9,24 @@ use crate::layout::artifact::{Artifact, Span};
 use crate::layout::error::ArtifactError;
 use crate::layout::section as kinds;
 
+/// In the place of the number of a border: no token begins.
+pub(crate) const NO_BORDER: u32 = 0;
+
 /// Where the borders lie.
 #[derive(Debug, Clone)]
 pub(crate) struct BorderSpans {
     /// The digest of the encoder's tables.
     pub(crate) encoder: Digest,
-    /// `[states]`: the states behind the border of two tokens of a chunk, and of two chunks.
-    pub(crate) states: Span,
-    /// Where texts begin behind prompts, if they may.
-    pub(crate) prompts: Option<PromptSpans>,
-    /// Tokens behind which a chunk may have to end that spells a word, which it cannot: state behind a border, node of words, token.
-    pub(crate) spelled: Option<Span>,
-}
-
-/// Where texts begin behind prompts.
-#[derive(Debug, Clone)]
-pub(crate) struct PromptSpans {
-    /// `[chunk states between characters]`: the state at the beginning of the text.
+    /// `[states]`: the class of each.
+    pub(crate) classes: Span,
+    /// `[classes + 1]`: where the borders of each begin.
     pub(crate) starts: Span,
-    /// Whether the last token of a prompt is taken back.
-    pub(crate) heals: bool,
+    /// `[borders]`: where the chunks stand, and the row.
+    pub(crate) all: Span,
+    /// Where texts go on with the last chunk of a prompt: whether its last token is taken back.
+    pub(crate) heals: Option<bool>,
+    /// Tokens behind which a chunk may have to end that spells a word, which it cannot: border, node of words, token.
+    pub(crate) spelled: Option<Span>,
 }
 
 impl BorderSpans {
@@ -40,20 +41,25 @@ impl BorderSpans {
         if artifact.has_section(kinds::TOKEN_RANGES) {
             return Err(artifact.meaning("an index with token edges has borders"));
         }
-        let states = artifact.span::<[u32; 2]>(kinds::BORDERS, states.into())?;
-        let prompts =
-            artifact.has_section(kinds::STARTS).then(|| {
-                let starts = artifact.open_span::<u32>(kinds::STARTS)?;
-                match artifact.get::<u32>(&artifact.span::<u32>(kinds::HEALS, 1)?) {
-                    &[heals @ (0 | 1)] => Ok(PromptSpans { starts, heals: heals == 1 }),
-                    _ => Err(artifact
-                        .meaning("whether the last token of a prompt is taken back is neither 0 nor 1")),
+        let heals = artifact.has_section(kinds::HEALS).then(|| {
+            match artifact.get::<u32>(&artifact.span::<u32>(kinds::HEALS, 1)?) {
+                &[heals @ (0 | 1)] => Ok(heals == 1),
+                _ => {
+                    Err(artifact.meaning("whether the last token of a prompt is taken back is neither 0 nor 1"))
                 }
-            });
+            }
+        });
         let spelled = artifact
             .has_section(kinds::SPELLED_WORDS)
             .then(|| artifact.open_span::<[u32; 3]>(kinds::SPELLED_WORDS))
             .transpose()?;
-        Ok(Some(Self { encoder: Digest(encoder), states, prompts: prompts.transpose()?, spelled }))
+        Ok(Some(Self {
+            encoder: Digest(encoder),
+            classes: artifact.span::<u32>(kinds::BORDER_CLASSES, states.into())?,
+            starts: artifact.open_span::<u32>(kinds::BORDER_STARTS)?,
+            all: artifact.open_span::<[u32; 2]>(kinds::BORDERS)?,
+            heals: heals.transpose()?,
+            spelled,
+        }))
     }
 }

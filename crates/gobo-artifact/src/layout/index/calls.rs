@@ -91,12 +91,15 @@ pub(crate) struct CallSpans {
 impl CallSpans {
     pub(crate) fn open(artifact: &Artifact, root: &IndexRoot) -> Result<Self, ArtifactError> {
         let states = u64::from(root.states);
+        // Under a canonical index each border has a set, and no state.
+        let sets = artifact.section_bytes(kinds::BORDERS).len() as u64 / 8;
+        let sets = if artifact.has_section(kinds::BORDERS) { sets } else { states };
         Ok(Self {
             push_transition_starts: artifact.span::<u32>(kinds::PUSH_TRANSITION_STARTS, states + 1)?,
             push_transitions: artifact.open_span::<PushTransition>(kinds::PUSH_TRANSITIONS)?,
             pushed: artifact.open_span::<u32>(kinds::PUSHED)?,
             returns: artifact.open_span::<ReturnEntry>(kinds::RETURNS)?,
-            suffix_sets: artifact.span::<u32>(kinds::SUFFIX_SETS, states)?,
+            suffix_sets: artifact.span::<u32>(kinds::SUFFIX_SETS, sets)?,
             pair_starts: artifact.open_span::<u32>(kinds::PAIR_STARTS)?,
             pairs: artifact.open_span::<PairEntry>(kinds::PAIRS)?,
             exits: artifact
@@ -222,7 +225,7 @@ impl<'a> CallTables<'a> {
         }
     }
 
-    /// The pending-suffix set of a state; [`END`] where its rule can only end.
+    /// The pending-suffix set of a state, or of a border of a canonical index; [`END`] where its rule can only end.
     #[inline]
     pub(crate) fn suffix_set(&self, state: u32) -> u32 {
         self.suffix_sets.get(state as usize).copied().unwrap_or(NO_SUFFIXES)

@@ -1,25 +1,27 @@
-//! Where the chunks stand behind the tokens of a prompt, and where the constraint's text begins there: the index has a state for each state of chunks.
+//! Where the chunks stand behind the tokens of a prompt, and so at the beginning of the constraint's text.
 
 use gobo_types::TokenId;
 
 use super::frames::BOTTOM;
-use super::{Frames, Reading, Readings, Tables};
+use super::{Frames, Pair, Reading, Readings, Tables};
 use crate::layout::{DEAD, NO_CHUNK, NO_TOKEN, NO_WORD, WORD_ENDS};
+use crate::read::index::Index;
+
+/// Before the constraint's text: no state of the index.
+fn before(chunk: u16) -> Pair {
+    Pair { state: DEAD, chunk }
+}
 
 impl Readings {
-    /// Where the chunks stand before anything is written: a reading whose state is one of chunks.
+    /// Where the chunks stand before anything is written.
     pub(crate) fn of_nothing(tables: &Tables<'_>) -> Self {
         let mut readings = Self::none();
-        readings.add(Reading {
-            state: tables.encoder.chunks.start().into(),
-            last: NO_TOKEN,
-            word: 0,
-            frame: BOTTOM,
-        });
+        let at = before(tables.encoder.chunks.start());
+        readings.add(Reading { at, last: NO_TOKEN, word: 0, frame: BOTTOM });
         readings
     }
 
-    /// Where the chunks stand behind tokens that begin one: readings whose states are those of chunks.
+    /// Where the chunks stand behind tokens that begin one.
     ///
     /// # Errors
     /// The place of the first token that the tokenizer would not have written there.
@@ -30,7 +32,7 @@ impl Readings {
             let (class, is_whole) = (chunks.class_of(id), merges.is_whole(id));
             let mut next = Self::none();
             for reading in readings.all() {
-                let from = u16::try_from(reading.state).unwrap_or(NO_CHUNK);
+                let from = reading.at.chunk;
                 let (within, marked) = match reading.last {
                     NO_TOKEN => (from, NO_CHUNK),
                     last if merges.joins(last, id) => (NO_CHUNK, chunks.marked(from)),
@@ -50,7 +52,7 @@ impl Readings {
                     };
                     if to != NO_CHUNK
                         && !next.add(Reading {
-                            state: to.into(),
+                            at: before(to),
                             last: id,
                             word: words.next(word, id),
                             frame: BOTTOM,
@@ -68,17 +70,12 @@ impl Readings {
         Ok(readings)
     }
 
-    /// These readings, whose states are those of chunks, at the beginning of the constraint's text.
-    pub(crate) fn in_text(&self, tables: &Tables<'_>, frame: u32) -> Self {
-        let mut beginning = Self::none();
-        for reading in self.all() {
-            let state = match reading.last {
-                NO_TOKEN => tables.index.start(),
-                _ => tables.index.start_behind(u16::try_from(reading.state).unwrap_or(NO_CHUNK)),
-            };
-            if state != DEAD {
-                beginning.add(Reading { state, frame, ..*reading });
-            }
+    /// These readings at the beginning of the constraint's text.
+    pub(crate) fn in_text(&self, index: &Index, frame: u32) -> Self {
+        let mut beginning = *self;
+        for reading in beginning.all_mut() {
+            reading.at.state = index.start();
+            reading.frame = frame;
         }
         beginning
     }
@@ -88,26 +85,27 @@ impl Reading {
     /// Whether a word that the chunk is the beginning of may be spelled on in the constraint's text, and could not go on there, although it has to. The compiler knows of
     /// words that begin in the text, and of no others. O(spellings × their tokens).
     pub(crate) fn may_be_stuck(&self, tables: &Tables<'_>, frames: &mut Frames) -> bool {
-        let Tables { index, vocabulary, encoder, .. } = tables;
+        let Tables { index, encoder, .. } = tables;
         let mut open = vec![*self];
         while let Some(reading) = open.pop() {
-            let Self { state, last, word, frame } = reading;
+            let Self { last, word, .. } = reading;
             if matches!(word & !WORD_ENDS, 0 | NO_WORD) {
                 continue;
             }
-            let [within, _] = index.borders(state);
             let mut follow = vec![0; index.row_words()];
-            let is_written = tables.row(within, word).is_some_and(|row| row.write(&mut follow))
-                && reading.unite_stack(tables, frames, within, &mut follow).is_ok();
+            let [within, _] = reading.borders(tables);
+            let within = within.filter(|within| {
+                tables.row(within).is_some_and(|row| row.write(&mut follow))
+                    && tables.unite_stack(frames, within, &mut follow).is_ok()
+            });
             encoder.merges.strike_once(last, &mut follow);
-            if word & WORD_ENDS != 0 && (!is_written || follow.iter().all(|&word| word == 0)) {
+            if word & WORD_ENDS != 0 && (within.is_none() || follow.iter().all(|&word| word == 0)) {
                 return true;
             }
+            let Some(within) = &within else { continue };
             for &[_, id, next] in encoder.words.below(word) {
-                if is_written && follow.get((id >> 5) as usize).is_some_and(|word| word >> (id & 31) & 1 == 1)
-                {
-                    let (state, frame) = frames.walk(index, (within, frame), vocabulary.bytes(id));
-                    open.push(Self { state, last: id, word: next, frame });
+                if follow.get((id >> 5) as usize).is_some_and(|word| word >> (id & 31) & 1 == 1) {
+                    open.push(within.reading(tables, frames, id, next));
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! Texts that are read byte by byte, wherever their tokens end: for people, who ask where a text stops being one.
+//! Texts that are read byte by byte, wherever their tokens end: for people, who ask where a text stops being one. Each text has an encoding, so that chunks do not matter.
 
 use std::sync::Arc;
 
@@ -14,17 +14,18 @@ use crate::read::index::Index;
 pub struct ByteReader {
     index: Arc<Index>,
     frames: Frames,
-    /// States and stacks: those at the end of a byte, and those behind the borders that may be there. Each once.
+    /// States and stacks at the end of a byte. Each once.
     at: Vec<(u32, u32)>,
 }
 
 impl ByteReader {
     pub(crate) fn new(index: &Arc<Index>, frames: &Frames, readings: &Readings) -> Self {
         let stands = |state: u32| if is_place(state) { index.start() } else { state };
-        let at = readings.all().iter().map(|of| (stands(of.state), of.frame)).collect();
-        let mut reader = Self { index: Arc::clone(index), frames: frames.clone(), at };
-        reader.add_borders();
-        reader
+        let mut at: Vec<(u32, u32)> =
+            readings.all().iter().map(|of| (stands(of.at.state), of.frame)).collect();
+        at.sort_unstable();
+        at.dedup();
+        Self { index: Arc::clone(index), frames: frames.clone(), at }
     }
 
     /// The state of the index, the first of several; 0 for none. O(1).
@@ -41,7 +42,6 @@ impl ByteReader {
             return false;
         }
         self.at = next;
-        self.add_borders();
         true
     }
 
@@ -50,15 +50,5 @@ impl ByteReader {
         let mut frames = self.frames.clone();
         let mut leads = |byte: u8| self.at.iter().any(|&at| frames.walk(&self.index, at, &[byte]).0 != DEAD);
         (0..=u8::MAX).filter(|&byte| leads(byte)).collect()
-    }
-
-    fn add_borders(&mut self) {
-        for number in 0..self.at.len() {
-            let (state, frame) = self.at[number];
-            let borders = self.index.borders(state).into_iter().filter(|&next| next != DEAD);
-            self.at.extend(borders.map(|next| (next, frame)));
-        }
-        let mut known = std::collections::HashSet::new();
-        self.at.retain(|&at| known.insert(at));
     }
 }

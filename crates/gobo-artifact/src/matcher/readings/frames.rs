@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 
+use super::Border;
 use crate::layout::index::calls::{CallTables, NO_SUFFIXES};
 use crate::layout::{DEAD, Row};
 use crate::matcher::error::MatcherError;
@@ -137,7 +138,7 @@ impl Frames {
         at
     }
 
-    /// Whether the text may end at a state: it, and all that it returns to. O(returns).
+    /// Whether the constraint's text may end at a state: its rule, and all that it returns to. O(returns).
     pub(super) fn may_end(&self, index: &Index, state: u32, frame: u32) -> bool {
         let (mut state, mut frame) = (state, frame);
         while index.is_complete(state) {
@@ -157,15 +158,15 @@ impl Frames {
         &self,
         index: &'a Index,
         vocabulary: &'a Vocabulary,
-        (state, frame): (u32, u32),
+        border: &Border,
         mut found: impl FnMut(Row<'a>) -> bool,
     ) -> Result<(), MatcherError> {
         let Some(calls) = index.calls() else { return Ok(()) };
-        let (mut set, mut frame) = (calls.suffix_set(state), frame);
+        let (mut set, mut frame) = (calls.suffix_set(border.number), border.frame);
         while set != NO_SUFFIXES {
             let Some(Frame { top, below }) = self.get(frame) else { return Ok(()) };
             let [pair] = calls.pairs(set, top) else { return Ok(()) };
-            let row = index.row(vocabulary, pair.row).ok_or(MatcherError::Corrupt { state })?;
+            let row = index.row(vocabulary, pair.row).ok_or_else(|| border.corrupt())?;
             if !found(row) {
                 return Ok(());
             }

@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use gobo_types::TokenId;
 
-use super::{Frames, Reading, Readings, Tables};
-use crate::layout::{DEAD, NO_CHUNK, Row, Trie};
+use super::{Border, Frames, Pair, Reading, Readings, Tables};
+use crate::layout::{NO_CHUNK, Row, Trie};
 
 /// Most bytes that are written anew.
 pub(crate) const MAX_HEALED: usize = 256;
@@ -22,29 +22,28 @@ const IS_PLACE: u32 = 1 << 31;
 /// A row: pairs (word, bits).
 type Patches = Box<[[u32; 2]]>;
 
-/// A token, and where it ends: a state or a place, and a stack.
-type Ending = (TokenId, (u32, u32));
+/// A token, and where it ends: in the text or at a place, and on which stack.
+type Ending = (TokenId, (Pair, u32));
 
 /// The bytes, and what may follow each border within them.
 #[derive(Debug)]
 pub(crate) struct Healing {
     bytes: Box<[u8]>,
     /// By place and word.
-    rows: HashMap<(u32, u32), Patches>,
+    rows: HashMap<(Pair, u32), Patches>,
     /// Whether a word that begins in them may be spelled in the text, and could not go on.
     pub(crate) is_stuck: bool,
 }
 
 /// The place where so many bytes are written and the chunks stand at `chunk`.
-fn place(written: usize, chunk: u16) -> u32 {
+fn place(written: usize, chunk: u16) -> Pair {
     let written = u32::try_from(written).expect("256 bytes at most are written anew");
-    IS_PLACE | written << 16 | u32::from(chunk)
+    Pair { state: IS_PLACE | written, chunk }
 }
 
-/// The parts of a place, if it stands in the place of a state.
-fn parts(state: u32) -> Option<(usize, u16)> {
-    let chunk = u16::try_from(state & 0xffff).expect("16 bits");
-    (state & IS_PLACE != 0).then_some(((state >> 16 & 0x7fff) as usize, chunk))
+/// How many bytes are written at a place, if it stands in the place of a state.
+fn written(state: u32) -> Option<usize> {
+    is_place(state).then_some((state & !IS_PLACE) as usize)
 }
 
 /// Whether a place stands in the place of a state.
@@ -53,7 +52,7 @@ pub(crate) fn is_place(state: u32) -> bool {
 }
 
 impl Healing {
-    /// What may be written behind `before`, readings whose states are those of chunks; the text begins on the stack `frame`.
+    /// What may be written behind `before`, readings that stand in no state of the index; the text begins on the stack `frame`.
     pub(crate) fn new(
         tables: &Tables<'_>,
         (frames, frame): (&mut Frames, u32),
@@ -63,27 +62,27 @@ impl Healing {
         let mut healing = Self { bytes: bytes.into(), rows: HashMap::new(), is_stuck: false };
         let mut beginning = Readings::none();
         for reading in before.all() {
-            let chunk = u16::try_from(reading.state).unwrap_or(NO_CHUNK);
-            let is_added = beginning.add(Reading { state: place(0, chunk), frame, ..*reading });
+            let is_added = beginning.add(Reading { at: place(0, reading.at.chunk), frame, ..*reading });
             debug_assert!(is_added, "there are as many");
         }
         // Behind each border: the tokens, and where they end.
-        let mut steps: BTreeMap<(u32, u32), Vec<Ending>> = BTreeMap::new();
-        let mut open: Vec<(u32, u32)> =
-            beginning.all().iter().flat_map(|reading| reading.open_borders(tables)).collect();
+        let mut steps: BTreeMap<(Pair, u32), Vec<Ending>> = BTreeMap::new();
+        let borders = |reading: &Reading| reading.borders(tables).into_iter().flatten();
+        let mut open: Vec<Border> = beginning.all().iter().flat_map(borders).collect();
         while let Some(border) = open.pop() {
-            if is_place(border.0) && !steps.contains_key(&border) {
-                let found = healing.steps(tables, frames, (border.0, frame));
-                for &(id, (to, frame)) in &found {
-                    let word = tables.encoder.words.next(border.1, id);
-                    let after = Reading { state: to, last: id, word, frame };
-                    if is_place(to) {
-                        open.extend(after.open_borders(tables));
+            let key = (border.at, border.word);
+            if is_place(border.at.state) && !steps.contains_key(&key) {
+                let found = healing.steps(tables, frames, (border.at, frame));
+                for &(id, (at, frame)) in &found {
+                    let word = tables.encoder.words.next(border.word, id);
+                    let after = Reading { at, last: id, word, frame };
+                    if is_place(at.state) {
+                        open.extend(borders(&after));
                     } else {
                         healing.is_stuck |= after.may_be_stuck(tables, frames);
                     }
                 }
-                steps.insert(border, found);
+                steps.insert(key, found);
             }
         }
         // Tokens lead to places that are greater.
@@ -95,52 +94,42 @@ impl Healing {
     }
 
     /// The row behind a border at a place, in a chunk that may be the beginning of `word`.
-    pub(super) fn row(&self, place: u32, word: u32) -> Option<Row<'_>> {
+    pub(super) fn row(&self, place: Pair, word: u32) -> Option<Row<'_>> {
         let patches = self.rows.get(&(place, word)).filter(|patches| !patches.is_empty())?;
         Some(Row::Patched { base: None, patches })
     }
 
     /// The bytes that are not written at a place yet.
     pub(crate) fn rest(&self, state: u32) -> &[u8] {
-        parts(state).and_then(|(written, _)| self.bytes.get(written..)).unwrap_or_default()
+        written(state).and_then(|written| self.bytes.get(written..)).unwrap_or_default()
     }
 
-    /// The places behind the border of two tokens of a chunk, and of two chunks.
-    pub(super) fn borders(tables: &Tables<'_>, state: u32) -> [u32; 2] {
-        let Some((written, chunk)) = parts(state) else { return [DEAD; 2] };
-        let chunks = &tables.encoder.chunks;
-        [chunks.within(chunk), chunks.marked(chunk)].map(|chunk| match chunk {
-            NO_CHUNK => DEAD,
-            chunk => place(written, chunk),
-        })
-    }
-
-    /// Where the bytes of a token lead from a place behind a border.
+    /// Where the bytes of a token lead from a border at a place.
     pub(super) fn walk(
         &self,
         tables: &Tables<'_>,
         frames: &mut Frames,
-        (state, frame): (u32, u32),
+        (Pair { state, chunk }, frame): (Pair, u32),
         bytes: &[u8],
-    ) -> (u32, u32) {
-        let Some((written, chunk)) = parts(state) else { return (DEAD, frame) };
+    ) -> (Pair, u32) {
+        let Some(written) = written(state) else { return (Pair::NOWHERE, frame) };
         let rest = self.bytes.get(written..).unwrap_or_default();
         let (own, text) = bytes.split_at(bytes.len().min(rest.len()));
         if !rest.starts_with(own) {
-            return (DEAD, frame);
+            return (Pair::NOWHERE, frame);
         }
         match own.iter().fold(chunk, |chunk, &byte| tables.encoder.chunks.next(chunk, byte)) {
-            NO_CHUNK => (DEAD, frame),
+            NO_CHUNK => (Pair::NOWHERE, frame),
             chunk if own.len() < rest.len() => (place(written + own.len(), chunk), frame),
-            chunk => frames.walk(tables.index, (tables.index.start_behind(chunk), frame), text),
+            chunk => tables.read(frames, (Pair { state: tables.index.start(), chunk }, frame), text),
         }
     }
 
-    /// The tokens that may be written from a place behind a border, and where they lead.
-    fn steps(&self, tables: &Tables<'_>, frames: &mut Frames, from: (u32, u32)) -> Vec<Ending> {
+    /// The tokens that may be written from a border at a place, and where they lead.
+    fn steps(&self, tables: &Tables<'_>, frames: &mut Frames, from: (Pair, u32)) -> Vec<Ending> {
         let mut found = Vec::new();
-        let Some((written, chunk)) = parts(from.0) else { return found };
-        let Tables { index, vocabulary, encoder, .. } = tables;
+        let (Some(written), chunk) = (written(from.0.state), from.0.chunk) else { return found };
+        let Tables { vocabulary, encoder, .. } = tables;
         let chunks = &encoder.chunks;
         let is_between = chunks.is_between(chunk);
         let may_be = |id: TokenId| {
@@ -150,8 +139,8 @@ impl Healing {
                 encoder.merges.is_proper(id)
             }
         };
-        let mut add = |ids: &[TokenId], to: (u32, u32)| {
-            if to.0 != DEAD {
+        let mut add = |ids: &[TokenId], to: (Pair, u32)| {
+            if !to.0.is_nowhere() {
                 found.extend(ids.iter().filter(|&&id| may_be(id)).map(|&id| (id, to)));
             }
         };
@@ -163,12 +152,12 @@ impl Healing {
         }
         if let Some((block, to)) = path.below() {
             let at = self.walk(tables, frames, from, rest);
-            let mut open = Vec::from_iter((at.0 != DEAD).then_some((block, to, at)));
+            let mut open = Vec::from_iter((!at.0.is_nowhere()).then_some((block, to, at)));
             while let Some((first, to, at)) = open.pop() {
                 each_node(&trie, first, to, |byte, ids, below| {
-                    let next = frames.walk(index, at, &[byte]);
+                    let next = tables.read(frames, at, &[byte]);
                     add(ids, next);
-                    open.extend(below.filter(|_| next.0 != DEAD).map(|(child, end)| (child, end, next)));
+                    open.extend(below.filter(|_| !next.0.is_nowhere()).map(|(child, end)| (child, end, next)));
                 });
             }
         }
@@ -179,30 +168,24 @@ impl Healing {
     fn live(&self, tables: &Tables<'_>, frames: &Frames, word: u32, steps: &[Ending]) -> Patches {
         let mut words: BTreeMap<u32, u32> = BTreeMap::new();
         let tables = Tables { healing: Some(self), ..*tables };
-        let mut next: HashMap<(u32, u32, u32), Vec<TokenId>> = HashMap::new();
-        for &(id, (state, frame)) in steps {
-            let after = Reading { state, last: id, word: tables.encoder.words.next(word, id), frame };
+        let mut next: HashMap<(Pair, u32, u32), Vec<TokenId>> = HashMap::new();
+        for &(id, (at, frame)) in steps {
+            let after = Reading { at, last: id, word: tables.encoder.words.next(word, id), frame };
             let [within, marked] = after.borders(&tables);
-            let is_live = after.can_end() && !is_place(state) && frames.may_end(tables.index, state, frame)
-                || tables.has_any(frames, (marked, 0, frame))
-                || next
-                    .entry((within, after.word, frame))
-                    .or_insert_with(|| tables.ids(frames, (within, after.word, frame)))
+            let mut goes_on = |within: Border| {
+                next.entry((within.at, within.word, frame))
+                    .or_insert_with(|| tables.ids(frames, &within))
                     .iter()
-                    .any(|&next| !tables.encoder.merges.joins(id, next));
+                    .any(|&next| !tables.encoder.merges.joins(id, next))
+            };
+            let is_live = after.can_end() && tables.may_end(frames, at, frame)
+                || marked.is_some_and(|marked| tables.has_any(frames, &marked))
+                || within.is_some_and(&mut goes_on);
             if is_live {
                 *words.entry(id >> 5).or_default() |= 1 << (id & 31);
             }
         }
         words.into_iter().map(|(at, bits)| [at, bits]).collect()
-    }
-}
-
-impl Reading {
-    /// The places of its borders, each with the word that the chunk may be the beginning of.
-    fn open_borders(&self, tables: &Tables<'_>) -> impl Iterator<Item = (u32, u32)> {
-        let [within, marked] = self.borders(tables);
-        [(within, self.word), (marked, 0)].into_iter().filter(|of| of.0 != DEAD)
     }
 }
 

@@ -1,8 +1,8 @@
 //! Texts of an index whose masks let through only what the tokenizer itself would write.
 //!
-//! Between two tokens a chunk ends, or it goes on; which of the two may be decided only by what follows. So a text has *readings*: states of
-//! the index, one for each way to put the marks that is still open. The mask behind a token t is the row behind a border within a chunk, without the tokens that
-//! t joins, and the row behind a border of two chunks; of all readings together. The sets of ways that are open at once were counted when the
+//! A text stands in a state of the index, and its chunks stand in one of theirs. Between two tokens a chunk ends, or it goes on; which of the two may be decided only by what
+//! follows. So a text has *readings*: pairs of states, one for each way to put the marks that is still open. The mask behind a token t is the row of the border within a chunk, without
+//! the tokens that t joins, and the row of the border of two chunks; of all readings together. The sets of ways that are open at once were counted when the
 //! vocabulary was built, and a vocabulary with more than [`MAX_READINGS`] has no tables of its encoder.
 //!
 //! A chunk that the tokenizer writes as one token, and that has been spelled, cannot end. An index lists the tokens of such spellings behind which a chunk may have to
@@ -24,22 +24,53 @@ pub use self::bytes::ByteReader;
 pub(super) use self::frames::Frames;
 pub(super) use self::healing::{Healing, MAX_HEALED, is_place};
 
-use crate::layout::{DEAD, Encoder, MAX_READINGS, NO_TOKEN, Row, WORD_ENDS};
+use crate::layout::index::borders::NO_BORDER;
+use crate::layout::{DEAD, Encoder, MAX_READINGS, NO_CHUNK, NO_TOKEN, Row, WORD_ENDS};
 use crate::matcher::error::MatcherError;
 use crate::read::index::Index;
 use crate::read::vocabulary::Vocabulary;
 
+/// Where a text stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Pair {
+    /// A state of the index, or a place among bytes of a prompt ([`Healing`]).
+    pub(super) state: u32,
+    /// A state of chunks.
+    pub(super) chunk: u16,
+}
+
+impl Pair {
+    /// No text stands there.
+    const NOWHERE: Self = Self { state: DEAD, chunk: NO_CHUNK };
+
+    #[inline]
+    fn is_nowhere(self) -> bool {
+        self.state == DEAD || self.chunk == NO_CHUNK
+    }
+}
+
 /// A way to read a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Reading {
-    /// The state at the end of the last token.
-    pub(super) state: u32,
+    /// Where it stands at the end of the last token.
+    pub(super) at: Pair,
     /// The last token, or [`NO_TOKEN`] before the first one.
     last: TokenId,
     /// What has been written of the chunk, as far as it is the beginning of a word: a node of [`crate::layout::Words`].
     word: u32,
     /// Its stack in [`Frames`].
     pub(super) frame: u32,
+}
+
+/// A border at which a token may begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Border {
+    at: Pair,
+    /// Its number in the index; [`NO_BORDER`] at a place.
+    number: u32,
+    /// The word of which the chunk may be the beginning.
+    word: u32,
+    frame: u32,
 }
 
 /// All ways to read a text.
@@ -60,30 +91,64 @@ pub(crate) struct Tables<'a> {
 }
 
 impl<'a> Tables<'a> {
-    /// The row behind a border, in a chunk that may be the beginning of `word`. O(1).
+    /// The border where a text stands between two tokens, if any token may begin there. O(log borders).
     #[inline]
-    fn row(&self, state: u32, word: u32) -> Option<Row<'a>> {
-        if is_place(state) {
-            return self.healing?.row(state, word);
+    fn border(&self, at: Pair, word: u32, frame: u32) -> Option<Border> {
+        if at.chunk == NO_CHUNK {
+            return None;
         }
-        self.index.row_number(state).and_then(|number| self.index.row(self.vocabulary, number))
+        let number = if is_place(at.state) { NO_BORDER } else { self.index.border(at.state, at.chunk) };
+        (number != NO_BORDER || is_place(at.state)).then_some(Border { at, number, word, frame })
     }
 
-    /// Where the bytes of a token lead from a border.
+    /// The row of a border. O(1).
     #[inline]
-    fn walk(&self, frames: &mut Frames, at: (u32, u32), bytes: &[u8]) -> (u32, u32) {
-        if is_place(at.0) {
-            return self.healing.map_or((DEAD, at.1), |healing| healing.walk(self, frames, at, bytes));
+    fn row(&self, border: &Border) -> Option<Row<'a>> {
+        if is_place(border.at.state) {
+            return self.healing?.row(border.at, border.word);
         }
-        frames.walk(self.index, at, bytes)
+        self.index.border_row(border.number).and_then(|number| self.index.row(self.vocabulary, number))
+    }
+
+    /// Where bytes lead in the text, and the stack there.
+    fn read(&self, frames: &mut Frames, (at, frame): (Pair, u32), bytes: &[u8]) -> (Pair, u32) {
+        let chunk = bytes.iter().fold(at.chunk, |chunk, &byte| self.encoder.chunks.next(chunk, byte));
+        let (state, frame) = frames.walk(self.index, (at.state, frame), bytes);
+        (Pair { state, chunk }, frame)
+    }
+
+    /// Where a token leads from a border, and the stack there.
+    #[inline]
+    fn walk(&self, frames: &mut Frames, border: &Border, id: TokenId) -> (Pair, u32) {
+        let &Border { at, frame, .. } = border;
+        let bytes = self.vocabulary.bytes(id);
+        if is_place(at.state) {
+            return self
+                .healing
+                .map_or((Pair::NOWHERE, frame), |healing| healing.walk(self, frames, (at, frame), bytes));
+        }
+        let chunks = &self.encoder.chunks;
+        if !chunks.is_between(at.chunk) {
+            return self.read(frames, (at, frame), bytes);
+        }
+        let chunk = chunks.after(at.chunk, chunks.class_of(id));
+        let (state, frame) = frames.walk(self.index, (at.state, frame), bytes);
+        (Pair { state, chunk }, frame)
+    }
+
+    /// Whether the text may end there.
+    fn may_end(&self, frames: &Frames, at: Pair, frame: u32) -> bool {
+        !is_place(at.state)
+            && self.encoder.chunks.may_end(at.chunk)
+            && frames.may_end(self.index, at.state, frame)
     }
 
     /// Whether any token follows a border.
-    fn has_any(&self, frames: &Frames, (state, word, frame): (u32, u32, u32)) -> bool {
-        let Some(row) = self.row(state, word) else { return false };
+    fn has_any(&self, frames: &Frames, border: &Border) -> bool {
+        let Some(row) = self.row(border) else { return false };
         let mut is_empty = row.is_empty();
-        if is_empty && !is_place(state) {
-            let rows = frames.rows(self.index, self.vocabulary, (state, frame), |row| {
+        if is_empty && !is_place(border.at.state) {
+            let rows = frames.rows(self.index, self.vocabulary, border, |row| {
                 is_empty = row.is_empty();
                 is_empty
             });
@@ -93,27 +158,27 @@ impl<'a> Tables<'a> {
     }
 
     /// The tokens that follow a border.
-    fn ids(&self, frames: &Frames, (state, word, frame): (u32, u32, u32)) -> Vec<TokenId> {
+    fn ids(&self, frames: &Frames, border: &Border) -> Vec<TokenId> {
         let words = self.index.row_words();
-        let Some(row) = self.row(state, word) else { return Vec::new() };
+        let Some(row) = self.row(border) else { return Vec::new() };
         let mut ids = row.ids(words);
-        if !is_place(state) {
+        if !is_place(border.at.state) {
             let more = |row: Row<'_>| {
                 ids.extend(row.ids(words));
                 true
             };
             // A damaged file has no more of them.
-            let _ = frames.rows(self.index, self.vocabulary, (state, frame), more);
+            let _ = frames.rows(self.index, self.vocabulary, border, more);
         }
         ids
     }
 
     /// Whether a border has a token, by its row or by what is on the stack.
-    fn has(&self, frames: &Frames, (state, word, frame): (u32, u32, u32), id: TokenId) -> bool {
-        let Some(row) = self.row(state, word) else { return false };
+    fn has(&self, frames: &Frames, border: &Border, id: TokenId) -> bool {
+        let Some(row) = self.row(border) else { return false };
         let mut found = row.contains(id);
-        if !found && !is_place(state) {
-            let rows = frames.rows(self.index, self.vocabulary, (state, frame), |row| {
+        if !found && !is_place(border.at.state) {
+            let rows = frames.rows(self.index, self.vocabulary, border, |row| {
                 found = row.contains(id);
                 !found
             });
@@ -124,9 +189,10 @@ impl<'a> Tables<'a> {
 }
 
 impl Readings {
-    /// Before the first token.
-    pub(super) fn at_start(index: &Index, frame: u32) -> Self {
-        let beginning = Reading { state: index.start(), last: NO_TOKEN, word: 0, frame };
+    /// Before the first token, where a chunk begins at `chunk`.
+    pub(super) fn at_start(index: &Index, chunk: u16, frame: u32) -> Self {
+        let at = Pair { state: index.start(), chunk };
+        let beginning = Reading { at, last: NO_TOKEN, word: 0, frame };
         Self { all: [beginning; MAX_READINGS], len: 1 }
     }
 
@@ -155,13 +221,12 @@ impl Readings {
 
     /// Whether the text is complete. O(readings).
     #[inline]
-    pub(super) fn are_complete(&self, index: &Index, frames: &Frames) -> bool {
-        let may_end = |of: &Reading| !is_place(of.state) && frames.may_end(index, of.state, of.frame);
-        self.all().iter().any(|reading| reading.can_end() && may_end(reading))
+    pub(super) fn are_complete(&self, tables: &Tables<'_>, frames: &Frames) -> bool {
+        self.all().iter().any(|of| of.can_end() && tables.may_end(frames, of.at, of.frame))
     }
 
     fn none() -> Self {
-        let nowhere = Reading { state: DEAD, last: NO_TOKEN, word: 0, frame: frames::BOTTOM };
+        let nowhere = Reading { at: Pair::NOWHERE, last: NO_TOKEN, word: 0, frame: frames::BOTTOM };
         Self { all: [nowhere; MAX_READINGS], len: 0 }
     }
 
@@ -176,24 +241,22 @@ impl Readings {
         true
     }
 
-    /// The states from which `id` may be read, the words of which it may be a part then, and the stacks. O(readings × (parts of the last token × log merges + frames)).
+    /// The borders at which `id` may be read. O(readings × (parts of the last token × log merges + frames)).
     fn before<'s>(
         &'s self,
         tables: &'s Tables<'s>,
         frames: &'s Frames,
         id: TokenId,
-    ) -> impl Iterator<Item = (u32, u32, u32)> + 's {
-        let has = move |border: &(u32, u32, u32)| tables.has(frames, *border, id);
+    ) -> impl Iterator<Item = Border> + 's {
+        let has = move |border: &Border| tables.has(frames, border, id);
         self.all().iter().flat_map(move |reading| {
             let [within, marked] = reading.borders(tables);
             let joins = |_: &_| !tables.encoder.merges.joins(reading.last, id);
-            let goes_on = |&(border, word, _): &(u32, u32, u32)| {
-                let spelled = tables.index.spelled(border, word & !WORD_ENDS);
-                !spelled.iter().any(|of| of[2] == id)
-                    || !reading.is_stuck_by(tables, frames, (border, word), id)
+            let goes_on = |border: &Border| {
+                let spelled = tables.index.spelled(border.number, border.word & !WORD_ENDS);
+                !spelled.iter().any(|of| of[2] == id) || !tables.is_stuck_by(frames, border, id)
             };
-            let within = Some((within, reading.word, reading.frame)).filter(has).filter(joins);
-            let marked = Some((marked, 0, reading.frame)).filter(has);
+            let (within, marked) = (within.filter(has).filter(joins), marked.filter(has));
             [within.filter(goes_on), marked.filter(goes_on)].into_iter().flatten()
         })
     }
@@ -212,7 +275,7 @@ impl Readings {
     ) -> Option<(TokenId, TokenId, TokenId)> {
         self.all().iter().find_map(|reading| {
             let [within, _] = reading.borders(tables);
-            let has = |_: &_| tables.has(frames, (within, reading.word, reading.frame), id);
+            let has = |_: &_| within.is_some_and(|within| tables.has(frames, &within, id));
             let (left, right) = tables.encoder.merges.parts_joined(reading.last, id).filter(has)?;
             Some((reading.last, left, right))
         })
@@ -228,18 +291,15 @@ impl Readings {
         frames: &mut Frames,
         id: TokenId,
     ) -> Result<Self, MatcherError> {
-        let mut before = [(DEAD, 0, 0); 2 * MAX_READINGS];
-        let mut len = 0;
+        let mut before = [None; 2 * MAX_READINGS];
         for (slot, border) in before.iter_mut().zip(self.before(tables, frames, id)) {
-            *slot = border;
-            len += 1;
+            *slot = Some(border);
         }
         let mut next = Self::none();
-        for &(state, word, frame) in &before[..len] {
-            let (to, frame) = tables.walk(frames, (state, frame), tables.vocabulary.bytes(id));
-            let word = tables.encoder.words.next(word, id);
-            if to == DEAD || !next.add(Reading { state: to, last: id, word, frame }) {
-                return Err(MatcherError::Corrupt { state });
+        for border in before.iter().map_while(Option::as_ref) {
+            let after = border.reading(tables, frames, id, tables.encoder.words.next(border.word, id));
+            if after.at.is_nowhere() || !next.add(after) {
+                return Err(MatcherError::Corrupt { state: border.at.state });
             }
         }
         if next.len == 0 { Err(MatcherError::Refused { id }) } else { Ok(next) }
@@ -324,7 +384,7 @@ impl Readings {
 
     /// The only token that may come next, if there is one and the text is not complete.
     pub(super) fn forced(&self, tables: &Tables<'_>, frames: &Frames, words: &mut [u32]) -> Option<TokenId> {
-        if self.are_complete(tables.index, frames) || self.fill(tables, frames, words).ok()? {
+        if self.are_complete(tables, frames) || self.fill(tables, frames, words).ok()? {
             return None;
         }
         let mut set = (0..).zip(words.iter()).filter(|(_, word)| **word != 0);
@@ -334,32 +394,89 @@ impl Readings {
     }
 }
 
+impl Border {
+    /// The reading behind a token that begins here, `word` being where the words stand then.
+    #[inline]
+    fn reading(&self, tables: &Tables<'_>, frames: &mut Frames, id: TokenId, word: u32) -> Reading {
+        let (at, frame) = tables.walk(frames, self, id);
+        Reading { at, last: id, word, frame }
+    }
+
+    fn corrupt(&self) -> MatcherError {
+        MatcherError::Corrupt { state: self.at.state }
+    }
+}
+
+impl Tables<'_> {
+    /// Adds the rows that a border leaves to the stack; whether there was a token.
+    #[inline]
+    fn unite_stack(&self, frames: &Frames, border: &Border, words: &mut [u32]) -> Result<bool, MatcherError> {
+        if border.frame == frames::BOTTOM || is_place(border.at.state) {
+            return Ok(false);
+        }
+        let (mut has_more, mut fits) = (false, true);
+        frames.rows(self.index, self.vocabulary, border, |row| {
+            has_more |= !row.is_empty();
+            fits = row.unite(words);
+            fits
+        })?;
+        if fits { Ok(has_more) } else { Err(border.corrupt()) }
+    }
+
+    /// Strikes the tokens behind which nothing goes on, of those that are read at a border and spell on from its node of words. O(log tokens) where there are none; else, for each of
+    /// them and of those that spell on behind it, O(depth of the stack + row words).
+    #[inline]
+    fn strike_words(&self, frames: &Frames, border: &Border, words: &mut [u32]) {
+        for &[_, _, id] in self.index.spelled(border.number, border.word & !WORD_ENDS) {
+            let (at, bit) = ((id >> 5) as usize, 1 << (id & 31));
+            if words.get(at).is_some_and(|word| word & bit != 0) && self.is_stuck_by(frames, border, id) {
+                words[at] &= !bit;
+            }
+        }
+    }
+
+    /// Whether nothing goes on behind `id`, which is read at a border and spells on from its node of words, and the text cannot end there.
+    ///
+    /// Where another chunk may begin, something goes on: each text has an encoding from there. So this looks no further than words are long.
+    #[cold]
+    fn is_stuck_by(&self, frames: &Frames, border: &Border, id: TokenId) -> bool {
+        let (mut frames, frame) = frames.of_stack(border.frame);
+        let word = self.encoder.words.next(border.word, id);
+        let after = Border { frame, ..*border }.reading(self, &mut frames, id, word);
+        let [within, marked] = after.borders(self);
+        if after.can_end() && self.may_end(&frames, after.at, after.frame)
+            || marked.is_some_and(|marked| self.has_any(&frames, &marked))
+        {
+            return false;
+        }
+        let mut follow = vec![0; self.index.row_words()];
+        after.fill_within(self, &frames, within.as_ref(), &mut follow).unwrap_or(true)
+    }
+}
+
 impl Reading {
     /// Writes the mask of one reading: `[row words]`. Returns whether it has no token.
     #[inline]
     fn fill(&self, tables: &Tables<'_>, frames: &Frames, words: &mut [u32]) -> Result<bool, MatcherError> {
         let [within, marked] = self.borders(tables);
-        let is_empty = self.fill_within(tables, frames, within, words)?;
-        match tables.row(marked, 0) {
-            None => Ok(is_empty),
-            Some(row) if tables.index.spelled(marked, 0).is_empty() => {
-                if !row.unite(words) {
-                    return Err(MatcherError::Corrupt { state: marked });
-                }
-                let has_more = self.unite_stack(tables, frames, marked, words)?;
-                Ok(is_empty && row.is_empty() && !has_more)
+        let is_empty = self.fill_within(tables, frames, within.as_ref(), words)?;
+        let Some(marked) = &marked else { return Ok(is_empty) };
+        let Some(row) = tables.row(marked) else { return Ok(is_empty) };
+        if tables.index.spelled(marked.number, 0).is_empty() {
+            if !row.unite(words) {
+                return Err(marked.corrupt());
             }
-            Some(row) => {
-                let mut begun = vec![0; words.len()];
-                if !row.write(&mut begun) {
-                    return Err(MatcherError::Corrupt { state: marked });
-                }
-                self.unite_stack(tables, frames, marked, &mut begun)?;
-                self.strike_words(tables, frames, (marked, 0), &mut begun);
-                words.iter_mut().zip(&begun).for_each(|(word, begun)| *word |= *begun);
-                Ok(is_empty && begun.iter().all(|&word| word == 0))
-            }
+            let has_more = tables.unite_stack(frames, marked, words)?;
+            return Ok(is_empty && row.is_empty() && !has_more);
         }
+        let mut begun = vec![0; words.len()];
+        if !row.write(&mut begun) {
+            return Err(marked.corrupt());
+        }
+        tables.unite_stack(frames, marked, &mut begun)?;
+        tables.strike_words(frames, marked, &mut begun);
+        words.iter_mut().zip(&begun).for_each(|(word, begun)| *word |= *begun);
+        Ok(is_empty && begun.iter().all(|&word| word == 0))
     }
 
     /// Writes the tokens that go on with the chunk: `[row words]`. Returns whether there is none.
@@ -368,22 +485,22 @@ impl Reading {
         &self,
         tables: &Tables<'_>,
         frames: &Frames,
-        within: u32,
+        within: Option<&Border>,
         words: &mut [u32],
     ) -> Result<bool, MatcherError> {
-        let Some(row) = tables.row(within, self.word) else {
+        let Some((within, row)) = within.and_then(|within| Some((within, tables.row(within)?))) else {
             words.fill(0);
             return Ok(true);
         };
         if !row.write(words) {
-            return Err(MatcherError::Corrupt { state: within });
+            return Err(within.corrupt());
         }
         // Of few words nothing has to be looked at but these.
         let only = if let Row::Patched { base: None, patches } = row { Some(patches) } else { None };
-        let has_more = self.unite_stack(tables, frames, within, words)?;
+        let has_more = tables.unite_stack(frames, within, words)?;
         let only = only.filter(|_| !has_more);
         tables.vocabulary.strike(&tables.encoder.merges, self.last, words, only);
-        self.strike_words(tables, frames, (within, self.word), words);
+        tables.strike_words(frames, within, words);
         Ok(match only {
             None => words.iter().all(|&word| word == 0),
             Some(patches) => {
@@ -392,84 +509,17 @@ impl Reading {
         })
     }
 
-    /// Adds the rows that a border leaves to the stack; whether there was a token.
+    /// The borders of two tokens of a chunk, and of two chunks.
     #[inline]
-    fn unite_stack(
-        &self,
-        tables: &Tables<'_>,
-        frames: &Frames,
-        border: u32,
-        words: &mut [u32],
-    ) -> Result<bool, MatcherError> {
-        if self.frame == frames::BOTTOM || is_place(border) {
-            return Ok(false);
+    fn borders(&self, tables: &Tables<'_>) -> [Option<Border>; 2] {
+        let &Self { at, last, word, frame } = self;
+        if last == NO_TOKEN {
+            return [tables.border(at, word, frame), None];
         }
-        let (mut has_more, mut fits) = (false, true);
-        frames.rows(tables.index, tables.vocabulary, (border, self.frame), |row| {
-            has_more |= !row.is_empty();
-            fits = row.unite(words);
-            fits
-        })?;
-        if fits { Ok(has_more) } else { Err(MatcherError::Corrupt { state: border }) }
-    }
-
-    /// Strikes the tokens behind which nothing goes on, of those that are read at a border and spell on from a node of words. O(log tokens) where there are none; else, for each of
-    /// them and of those that spell on behind it, O(depth of the stack + row words).
-    #[inline]
-    fn strike_words(
-        &self,
-        tables: &Tables<'_>,
-        frames: &Frames,
-        (border, word): (u32, u32),
-        words: &mut [u32],
-    ) {
-        for &[_, _, id] in tables.index.spelled(border, word & !WORD_ENDS) {
-            let (at, bit) = ((id >> 5) as usize, 1 << (id & 31));
-            if words.get(at).is_some_and(|word| word & bit != 0)
-                && self.is_stuck_by(tables, frames, (border, word), id)
-            {
-                words[at] &= !bit;
-            }
-        }
-    }
-
-    /// Whether nothing goes on behind `id`, which is read at a border and spells on from a node of words, and the text cannot end there.
-    ///
-    /// Where another chunk may begin, something goes on: each text has an encoding from there. So this looks no further than words are long.
-    #[cold]
-    fn is_stuck_by(
-        &self,
-        tables: &Tables<'_>,
-        frames: &Frames,
-        (border, word): (u32, u32),
-        id: TokenId,
-    ) -> bool {
-        let (mut frames, frame) = frames.of_stack(self.frame);
-        let (state, frame) = tables.walk(&mut frames, (border, frame), tables.vocabulary.bytes(id));
-        let word = tables.encoder.words.next(word, id);
-        let after = Self { state, last: id, word, frame };
-        let [within, marked] = after.borders(tables);
-        if after.can_end() && !is_place(state) && frames.may_end(tables.index, state, frame)
-            || tables.has_any(&frames, (marked, 0, frame))
-        {
-            return false;
-        }
-        let mut follow = vec![0; tables.index.row_words()];
-        after.fill_within(tables, &frames, within, &mut follow).unwrap_or(true)
-    }
-
-    /// The states behind the border of two tokens of a chunk, and of two chunks.
-    #[inline]
-    fn borders(&self, tables: &Tables<'_>) -> [u32; 2] {
-        if self.last == NO_TOKEN {
-            return [self.state, DEAD];
-        }
-        let [within, marked] = if is_place(self.state) {
-            Healing::borders(tables, self.state)
-        } else {
-            tables.index.borders(self.state)
-        };
-        [within, if self.can_end() { marked } else { DEAD }]
+        let chunks = &tables.encoder.chunks;
+        let behind = |chunk: u16, word: u32| tables.border(Pair { chunk, ..at }, word, frame);
+        let within = behind(chunks.within(at.chunk), word);
+        [within, if self.can_end() { behind(chunks.marked(at.chunk), 0) } else { None }]
     }
 
     /// Whether the chunk can end: not if the tokenizer writes it as one token, and it has been spelled.

@@ -98,18 +98,29 @@ fn tables_that_contradict_themselves_are_found() {
     let trie = meaning("the encoder: the words that are whole chunks are no trie");
     assert_eq!(word(section::WORDS, 0, 9), trie);
     assert_eq!(word(section::WORDS, 1, 99), trie);
-    let states = Index::from_bytes(&index).unwrap().states();
-    for (at, value) in [(2, states), (3, u32::MAX)] {
-        let fault = Parts::of(&index).with_word(section::BORDERS, at, value).fault();
-        assert_eq!(fault, meaning("a border behind state 1 leads to no row"));
-    }
+    let (classes, borders) = {
+        let (classes, borders) = Index::from_bytes(&index).unwrap().border_counts();
+        (u32::try_from(classes).unwrap(), u32::try_from(borders).unwrap())
+    };
     let of_index = |kind, word, value| Parts::of(&index).with_word(kind, word, value).fault();
-    assert_eq!(of_index(section::STARTS, 1, states), meaning("a text behind a prompt begins at no state"));
+    let order = meaning("a border is out of order, or has no row");
+    for (at, value) in [(2, 0), (2, u32::MAX), (3, u32::MAX)] {
+        assert_eq!(of_index(section::BORDERS, at, value), order, "{at} {value}");
+    }
+    assert_eq!(of_index(section::BORDERS, 0, 1), meaning("border 0 is one"));
+    let apart = meaning("the borders of classes do not lie one after the other");
+    for (at, value) in [(0, 0), (1, 2), (classes as usize, borders + 1)] {
+        assert_eq!(of_index(section::BORDER_STARTS, at, value), apart, "{at} {value}");
+    }
+    let start = Index::from_bytes(&index).unwrap().start();
+    let none = meaning("a state has borders that are not there");
+    assert_eq!(of_index(section::BORDER_CLASSES, 0, 1), none);
+    assert_eq!(of_index(section::BORDER_CLASSES, start as usize, classes), none);
     let heals = meaning("whether the last token of a prompt is taken back is neither 0 nor 1");
     assert_eq!(of_index(section::HEALS, 0, 2), heals);
     assert_eq!(
         of_index(section::HEALS, 0, 0),
-        meaning("the starts do not go with the constraint's tokenization")
+        meaning("what becomes of a prompt does not go with the constraint's tokenization")
     );
     let spelled = |words: &[[u32; 3]]| {
         let mut parts = Parts::of(&index);
@@ -120,7 +131,7 @@ fn tables_that_contradict_themselves_are_found() {
     assert_eq!(spelled(&[[1, 0, 1], [1, 1, 0]]), None);
     let wrong = meaning("the spelled words are no tokens behind borders, ascending");
     for words in
-        [vec![], vec![[0, 0, 1]], vec![[states, 0, 1]], vec![[1, 0, u32::MAX]], vec![[1, 1, 0], [1, 0, 1]]]
+        [vec![], vec![[0, 0, 1]], vec![[borders, 0, 1]], vec![[1, 0, u32::MAX]], vec![[1, 1, 0], [1, 0, 1]]]
     {
         assert_eq!(spelled(&words), wrong, "{words:?}");
     }
@@ -131,7 +142,7 @@ fn tables_that_contradict_themselves_are_found() {
     }
     let mut parts = Parts::of(&index);
     parts.sections.retain(|(kind, ..)| !section::OF_PROMPTS.contains(kind));
-    assert_eq!(parts.fault(), meaning("the starts do not go with the constraint's tokenization"));
+    assert_eq!(parts.fault(), meaning("what becomes of a prompt does not go with the constraint's tokenization"));
 }
 
 #[test]
@@ -155,14 +166,14 @@ proptest! {
     /// Whatever the tables say, a matcher answers, and soon.
     #[test]
     fn a_matcher_over_any_tables_ends(
-        changes in prop::collection::vec((0_usize..12, any::<prop::sample::Index>(), any::<u32>()), 1..6),
+        changes in prop::collection::vec((0_usize..14, any::<prop::sample::Index>(), any::<u32>()), 1..6),
         tokens in prop::collection::vec(0_u32..10, 0..12),
     ) {
         let (vocabulary, index) = files();
         let (mut vocabulary, mut index) = (Parts::of(&vocabulary), Parts::of(&index));
         for (kind, at, value) in changes {
             let of_encoder = section::OF_ENCODER.get(kind + 1);
-            let of_index = if kind == 11 { section::STARTS } else { section::BORDERS };
+            let of_index = [section::BORDERS, section::BORDER_STARTS, section::BORDER_CLASSES][kind % 3];
             let (parts, kind) = of_encoder.map_or((&mut index, of_index), |&kind| (&mut vocabulary, kind));
             let bytes = parts.section(kind);
             let at = at.index(bytes.len() / 4);

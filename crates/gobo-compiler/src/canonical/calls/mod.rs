@@ -16,14 +16,15 @@ mod texts;
 
 use foldhash::{HashMap, HashSet};
 use gobo_artifact::write::{CallParts, ReturnPart, RowEncoder};
-use gobo_automata::{Calls, Dfa, PushTransition, ReturnId, StateId};
+use gobo_automata::{Calls, Dfa, PushTransition, StateId};
 use gobo_types::{CompileError, DenseId, checked_u32};
 
 use self::below::Below;
-use self::links::{Links, PairExit};
+use self::links::Links;
 use self::sets::{SetId, Sets};
 use self::sure::Sure;
 use self::texts::Texts;
+use super::borders::{Behind, Borders};
 use super::first::List;
 use super::parts::{Canonical, Over, Rows};
 use super::product::{Bottom, DEAD, Product};
@@ -56,7 +57,7 @@ pub(super) fn canonical<'v>(
     let Over { vocabulary, encoder, tokenization, shared, budget } = over;
     let rules = Rules { dfa, calls };
     let bottom = Bottom::new(dfa, calls, budget)?;
-    let mut product =
+    let product =
         Product::new(dfa, &encoder.chunks, tokenization.is_behind_prompt(), Some(&bottom), budget)?;
     let walk = Walk { rules, product: &product, encoder, vocabulary, shared, budget };
     let links = Links::new(&rules, &product, &bottom, &encoder.chunks, budget)?;
@@ -97,16 +98,14 @@ pub(super) fn canonical<'v>(
         let more = more.get(&border).map(|ids| List { ids, number: None });
         tokens.first.lists_of(border).filter(|list| !list.ids.is_empty()).chain(more)
     };
-    let mut states: Vec<(Option<u32>, bool)> = (0..product.len())
-        .map(|state| (None, links.exit[state].is_some() || product.pairs[state].0 == bottom.end))
-        .collect();
-    for &border in &borders {
-        let lists: Vec<List<'_>> = lists_of(border).collect();
-        if !lists.is_empty() || sets.of_border[border as usize] != SetId::new(0) {
-            states[border as usize].0 = Some(rows.push(&lists)?);
+    let mut behind = Vec::new();
+    for &pair in &borders {
+        let (lists, set) = (lists_of(pair).collect::<Vec<List<'_>>>(), sets.of_border[pair as usize].number());
+        if !lists.is_empty() || set != 0 {
+            behind.push(Behind { pair, row: rows.push(&lists)?, set });
         }
     }
-    if states[product.start as usize].0.is_none() {
+    if behind.iter().all(|of| of.pair != product.start) {
         return Ok(None);
     }
     // Of each return state what all sets do there.
@@ -121,28 +120,9 @@ pub(super) fn canonical<'v>(
             }
         }
     }
-    let calls = call_parts(&rules, &product, &bottom, &links, &sets, &effects);
-    let border = |next: u32| if states[next as usize].0.is_some() { next } else { DEAD };
-    let of_states =
-        product.within.iter().zip(&product.marked).map(|(&within, &marked)| [border(within), border(marked)]);
-    let of_states = of_states.collect();
-    let (classes, stride, start) = (product.classes, product.stride, product.start);
-    let starts = std::mem::take(&mut product.starts);
-    let (row_of, deltas) = product.into_steps();
-    Ok(Some(Canonical {
-        classes,
-        stride,
-        row_of,
-        deltas,
-        start,
-        states,
-        borders: of_states,
-        starts,
-        computed: rows.computed,
-        rows: rows.all,
-        spelled,
-        calls: Some(calls),
-    }))
+    let borders = Borders::new(dfa.len() + 1, &product, &behind, &spelled);
+    let calls = call_parts(dfa, calls, &bottom, borders.sets.clone(), sets.all.len(), &effects);
+    Ok(Some(Canonical { borders, computed: rows.computed, rows: rows.all, calls: Some(calls) }))
 }
 
 /// The states behind borders, ascending: where a token may begin, and some text goes on.
@@ -167,64 +147,58 @@ fn borders(product: &Product, bottom: &Bottom, links: &Links, texts: &Texts) -> 
     states().filter(|&state| is_border[state as usize]).collect()
 }
 
-/// The tables of calls as they are written. `effects` has by return state what sets do there: set, row, set that is left.
+/// The tables of calls as they are written. `sets`: `[borders]`, of as many sets as are counted; `effects` has by return state what these do there: set, row, set that is left.
 fn call_parts(
-    rules: &Rules<'_>,
-    product: &Product,
+    dfa: &Dfa,
+    calls: &Calls,
     bottom: &Bottom,
-    links: &Links,
-    sets: &Sets,
+    sets: Vec<Option<u32>>,
+    set_count: usize,
     effects: &[Vec<[u32; 3]>],
 ) -> CallParts {
-    // Return states that nothing in the product returns to are never pushed.
-    let used: Vec<Option<u32>> = (links.returns.iter())
-        .scan(0, |count, row| {
-            let number = (!row.is_empty()).then_some(*count);
-            *count += u32::from(!row.is_empty());
-            Some(number)
-        })
-        .collect();
     let mut known: HashMap<&[[u32; 3]], u32> = HashMap::default();
-    let mut pairs: Vec<Vec<[u32; 3]>> = vec![Vec::new(); sets.all.len()];
-    let mut returns = Vec::new();
-    for (top, row) in ReturnId::enumerate(&links.returns).filter(|(top, _)| used[top.index()].is_some()) {
+    let mut pairs: Vec<Vec<[u32; 3]>> = vec![Vec::new(); set_count];
+    let mut class_of = |effects| {
         let fresh = checked_u32(known.len());
-        let of = effects[top.index()].as_slice();
-        let class = *known.entry(of).or_insert(fresh);
+        let class = *known.entry(effects).or_insert(fresh);
         if class == fresh {
-            of.iter().for_each(|&[set, row, left]| pairs[set as usize].push([class, row, left]));
+            effects.iter().for_each(|&[set, row, left]| pairs[set as usize].push([class, row, left]));
         }
-        let mut row: Vec<(u32, u32)> = row.iter().map(|(exit, &state)| (exit.number(), state)).collect();
-        row.sort_unstable();
-        let of = rules.calls.returns.get(top.index());
-        returns.push(ReturnPart {
-            row,
-            class,
-            caller: of.map_or_else(String::new, |of| of.caller.clone()),
-            callee: of.map_or_else(|| "the whole text".to_owned(), |of| of.callee.clone()),
-            lengths: None,
-        });
-    }
-    let pushes_of = |&(state, chunk): &(StateId, u16)| {
-        if state == bottom.end || state == StateId::DEAD {
-            return Vec::new();
-        }
-        let push = |push: &PushTransition| {
-            let entry = product.state_of((push.entry, chunk));
-            let pushed: Option<Vec<u32>> =
-                rules.calls.pushed(push).iter().map(|top| used[top.index()]).collect();
-            pushed.filter(|_| entry != DEAD).map(|pushed| (entry, pushed))
-        };
-        rules.calls.push_transitions(state).iter().filter_map(push).collect()
+        class
     };
-    let has_exits = links.number.len() > 1;
-    let exit = |exit: &Option<PairExit>| exit.map_or(0, PairExit::number);
+    let states = || StateId::range(0..dfa.len());
+    // The whole text returns to the bottom, at each exit at which it may end.
+    let may_end = |state: &StateId| dfa.accepting[*state] && bottom.is_below[state.index()];
+    let mut last: Vec<u32> = states().filter(may_end).map(|state| calls.exit(state).number()).collect();
+    last.sort_unstable();
+    last.dedup();
+    let last = ReturnPart {
+        row: last.into_iter().map(|exit| (exit, bottom.end.number())).collect(),
+        class: 0,
+        caller: String::new(),
+        callee: "the whole text".to_owned(),
+        lengths: None,
+    };
+    let of_rules = calls.returns.iter().map(|of| ReturnPart {
+        row: of.row.iter().map(|&(exit, state)| (exit.number(), state.number())).collect(),
+        class: 0,
+        caller: of.caller.clone(),
+        callee: of.callee.clone(),
+        lengths: None,
+    });
+    let returns = of_rules.chain([last]).zip(effects);
+    let returns = returns.map(|(of, effects)| ReturnPart { class: class_of(effects.as_slice()), ..of }).collect();
+    let pushed = |push: &PushTransition| calls.pushed(push).iter().map(|top| top.number()).collect();
+    let pushes_of = |state: StateId| {
+        calls.push_transitions(state).iter().map(|push| (push.entry.number(), pushed(push))).collect()
+    };
+    let exits = states().map(|state| calls.exit(state).number()).chain([0]);
     CallParts {
         is_deterministic: true,
-        exits: links.exit.iter().filter(|_| has_exits).map(exit).collect(),
-        push_transitions: product.pairs.iter().map(pushes_of).collect(),
+        exits: if calls.has_exits() { exits.collect() } else { Vec::new() },
+        push_transitions: states().map(pushes_of).chain([Vec::new()]).collect(),
         returns,
-        suffix_sets: sets.of_border.iter().map(|set| Some(set.number())).collect(),
+        suffix_sets: sets,
         pairs,
         distances: Vec::new(),
         head_distances: Vec::new(),
