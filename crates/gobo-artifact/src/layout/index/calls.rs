@@ -92,8 +92,8 @@ impl CallSpans {
     pub(crate) fn open(artifact: &Artifact, root: &IndexRoot) -> Result<Self, ArtifactError> {
         let states = u64::from(root.states);
         // Under a canonical index each border has a set, and no state.
-        let sets = artifact.section_bytes(kinds::BORDERS).len() as u64 / 8;
-        let sets = if artifact.has_section(kinds::BORDERS) { sets } else { states };
+        let borders = artifact.has_section(kinds::BORDERS).then(|| artifact.section_bytes(kinds::BORDERS));
+        let sets = borders.map_or(states, |borders| borders.len() as u64 / 8);
         Ok(Self {
             push_transition_starts: artifact.span::<u32>(kinds::PUSH_TRANSITION_STARTS, states + 1)?,
             push_transitions: artifact.open_span::<PushTransition>(kinds::PUSH_TRANSITIONS)?,
