@@ -82,8 +82,16 @@ fn pieces() -> Arc<Vocabulary> {
 
 type Ended = Result<Vec<u8>, CompileError>;
 
+/// Most steps of a compile of a canonical index.
+const MOST_STEPS: u64 = 20_000_000;
+
 fn compiled(vocabulary: &Vocabulary, constraint: &Constraint, cache: Option<&RowCache>) -> Ended {
-    let budget = Budget::new(CompileLimits::default());
+    let mut limits = CompileLimits::default();
+    if !constraint.tokenization.is_any() {
+        // The lengths of strings are states, and thousands of them say no more here.
+        limits.max_steps = MOST_STEPS;
+    }
+    let budget = Budget::new(limits);
     let lowered = gobo_worker::lower_over(vocabulary, constraint, &budget)?;
     let options = CompileOptions { threads: 1, cache, ..CompileOptions::default() };
     Ok(gobo_worker::compile_lowered(vocabulary, constraint, &lowered, &options, &budget)?.bytes().to_vec())

@@ -35,6 +35,6 @@ pub use ecma::ecma_regex;
 pub use lower::parameters::Style;
 pub use policy_form::PolicyForm;
 pub use read::vocabulary::SCHEMAS as SCHEMA_KEYWORDS;
-pub use schema::{Arguments, arguments, embedded, schema, subschema};
+pub use schema::{Arguments, arguments, embedded, schema, schema_by_states, subschema};
 pub use text::plain::plain_text;
 pub use text::yaml::{yaml_text, yaml_text_as_written};

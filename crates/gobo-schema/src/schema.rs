@@ -31,6 +31,18 @@ pub fn schema(
     whole_schema(schema, (options, Place::Whole), budget)
 }
 
+/// [`schema`] with the lengths of strings as states, and none counted beside them: for automata whose states alone say what may follow.
+///
+/// # Errors
+/// As for [`schema`]; [`CompileError::OverBudget`] of lengths that counting would have spared.
+pub fn schema_by_states(
+    schema: &str,
+    options: &SchemaOptions,
+    budget: &Budget,
+) -> Result<(Grammar, Report), CompileError> {
+    whole_schema(schema, (options, Place::ByStates), budget)
+}
+
 /// The grammar of the texts that a schema within a grammar allows, and what it enforces: [`schema`] under the default options, but for
 /// names that the schema neither names nor constrains: they are spelled in any way, as strings are that nothing constrains. No
 /// whitespace stands around a text.

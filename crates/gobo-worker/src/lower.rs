@@ -5,7 +5,7 @@ use gobo_automata::{Dfa, Language, Lowered};
 use gobo_grammar::json::{json, narrowed, truncated};
 use gobo_grammar::regex::{check_classes, with_tokens};
 use gobo_grammar::{Texts, Written};
-use gobo_schema::{embedded, schema};
+use gobo_schema::{embedded, schema, schema_by_states};
 use gobo_types::{
     Budget, CompileError, Constraint, RefusalKind, RegexDialect, Report, ReportEntry, Source, TextStart,
 };
@@ -108,7 +108,8 @@ fn lowered(
             (Dfa::grammar(&grammar, text_start, budget)?, report)
         }
         Source::Schema { schema: text, options } => {
-            let (grammar, report) = schema(text, options, budget)?;
+            let read = if constraint.tokenization.is_any() { schema } else { schema_by_states };
+            let (grammar, report) = read(text, options, budget)?;
             (Dfa::grammar(&grammar, text_start, budget)?, report)
         }
     };

@@ -21,7 +21,7 @@ const CONSTRAINTS: [&str; 10] = [
 ];
 
 /// A small tokenizer with all letters of ASCII, a few of which merge.
-fn with_letters(json: &str) -> String {
+pub(super) fn with_letters(json: &str) -> String {
     let mut json: Value = serde_json::from_str(json).unwrap();
     let vocab = json["model"]["vocab"].as_object_mut().unwrap();
     for letter in ('a'..='z').chain('A'..='Z') {

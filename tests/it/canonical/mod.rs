@@ -1,6 +1,7 @@
 //! Canonical tokenization, judged by the tokenizers themselves: a sequence of tokens is let through exactly if its text is one of the constraint's
 //! and the tokenizer writes it so.
 
+mod counted;
 mod free;
 mod nested;
 mod prompts;

@@ -237,7 +237,8 @@ impl Matcher {
             let mut tokens = Vec::new();
             self.forced_tokens(&mut tokens);
             let spelled: Vec<u8> = tokens.iter().flat_map(|&id| self.vocabulary.bytes(id)).copied().collect();
-            let healed = canonical.healing.as_ref().map(|healing| healing.rest(canonical.now.all()[0].at.state));
+            let healed =
+                canonical.healing.as_ref().map(|healing| healing.rest(canonical.now.all()[0].at.state));
             let healed = healed.filter(|healed| healed.len() > spelled.len());
             out.extend_from_slice(healed.unwrap_or(&spelled));
             return;

@@ -48,9 +48,19 @@ impl Index {
         let bounds = starts.get(class as usize).zip(starts.get(class as usize + 1));
         let Some((&from, &to)) = bounds else { return NO_BORDER };
         let of_class = all.get(from as usize..to as usize).unwrap_or_default();
-        let at = of_class.partition_point(|border| border[0] < u32::from(chunk));
+        let chunk = u32::from(chunk);
+        let Some(past) = of_class.first().and_then(|first| chunk.checked_sub(first[0])) else {
+            return NO_BORDER;
+        };
+        // States of chunks ascend, so that a border stands no further behind the first one than its state; mostly it stands there.
+        let most = of_class.len().min(past as usize + 1);
+        let at = if of_class[most - 1][0] == chunk {
+            most - 1
+        } else {
+            of_class[..most].partition_point(|border| border[0] < chunk)
+        };
         match of_class.get(at) {
-            Some(border) if border[0] == u32::from(chunk) => from + checked_u32(at),
+            Some(border) if border[0] == chunk => from + checked_u32(at),
             _ => NO_BORDER,
         }
     }
@@ -94,8 +104,7 @@ impl Index {
     pub(super) fn verify_borders(&self) -> Result<(), ArtifactError> {
         let Some(of) = &self.borders else { return Ok(()) };
         let fault = |what: &str| Err(self.artifact.meaning(what));
-        let (classes, starts) =
-            (self.artifact.get::<u32>(&of.classes), self.artifact.get::<u32>(&of.starts));
+        let (classes, starts) = (self.artifact.get::<u32>(&of.classes), self.artifact.get::<u32>(&of.starts));
         let all = self.artifact.get::<[u32; 2]>(&of.all);
         let count = starts.len().saturating_sub(1);
         if !matches!(starts, [1, 1, ..])

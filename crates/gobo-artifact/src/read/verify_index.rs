@@ -121,7 +121,9 @@ impl Index {
                     let what = format!("state {state} allows nothing and is not complete");
                     return Err(self.artifact.meaning(what));
                 }
-                None if state == self.start() && self.borders.is_none() => return Err(self.artifact.meaning("the start has no row")),
+                None if state == self.start() && self.borders.is_none() => {
+                    return Err(self.artifact.meaning("the start has no row"));
+                }
                 _ => {}
             }
         }

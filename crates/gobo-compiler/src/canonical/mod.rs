@@ -6,14 +6,11 @@
 
 mod borders;
 mod calls;
-mod chains;
-mod first;
-mod inside;
-mod numbers;
+mod fronts;
+mod lists;
 mod parts;
-mod product;
 mod rules;
-mod tokens;
+mod texts;
 mod walk;
 mod words;
 
@@ -23,15 +20,16 @@ use gobo_artifact::Vocabulary;
 use gobo_artifact::write::{CanonicalPart, IndexParts, RowEncoder, write_index};
 use gobo_automata::{Calls, Dfa, Lowered, StateId};
 use gobo_types::{
-    Budget, CompileError, Constraint, DenseId as _, Phase, RefusalKind, ReportEntry, Tokenization, checked_u32,
+    Budget, CompileError, Constraint, DenseId as _, Phase, RefusalKind, ReportEntry, Tokenization,
+    checked_u32,
 };
 
 use self::borders::{Behind, Borders};
-use self::first::{List, Seeds};
-use self::parts::{Canonical, Over, Rows};
-use self::product::{DEAD, Product};
+use self::calls::{Below, SetId, Sets};
+use self::fronts::{FrontId, Fronts, Joined};
+use self::parts::{Canonical, List, Over, Rows};
 use self::rules::{Rules, Stacks};
-use self::tokens::Tokens;
+use self::texts::{Spot, Texts};
 use self::walk::{PHASE, Walk};
 use self::words::Spellings;
 use crate::compiled::{CompileStats, Compiled};
@@ -74,11 +72,7 @@ pub(crate) fn compile_canonical(
             None => return unsupported(reason.to_owned()),
         },
     };
-    let found = match &dfa.calls {
-        None => canonical(&dfa, over)?,
-        Some(calls) => calls::canonical(&dfa, calls, over)?,
-    };
-    let Some(found) = found else {
+    let Some(found) = canonical(&dfa, over)? else {
         let reason = "the tokenizer itself would write no text of it".to_owned();
         return Err(CompileError::refuse(RefusalKind::Unspellable, PLACE, reason).advising(OTHER_VOCABULARY));
     };
@@ -160,35 +154,70 @@ pub(crate) fn compile_canonical(
 /// The parts of the index, or `None` if no text can be written in canonical form.
 fn canonical<'v>(dfa: &Dfa, over: Over<'_, 'v>) -> Result<Option<Canonical<'v>>, CompileError> {
     let Over { vocabulary, encoder, tokenization, shared, budget } = over;
-    let product = Product::new(dfa, &encoder.chunks, tokenization.is_behind_prompt(), None, budget)?;
-    let calls = Calls::none(dfa.len());
-    let rules = Rules { dfa, calls: &calls };
-    let walk = Walk { rules, product: &product, encoder, vocabulary, shared, budget };
-    let mut first = Tokens::reached(&walk, &mut Stacks::default())?.first;
-    first.live =
-        first.settle(&walk, Seeds { states: product.ends.clone(), escapes: None, goes_on: false })?;
-    let begins =
-        |&state: &u32| first.is_reached(state) && encoder.chunks.begins(product.pairs[state as usize].1);
-    let after = |border: u32, id| {
-        let bytes = vocabulary.bytes(id);
-        budget.charge_steps(PHASE, bytes.len() as u64)?;
-        let end =
-            bytes.iter().fold(border, |at, &byte| if at == DEAD { DEAD } else { product.next(at, byte) });
-        Ok(if end == DEAD { Vec::new() } else { vec![end] })
-    };
-    let states = (1..checked_u32(product.len())).filter(begins);
-    let spelled = Spellings::new(&walk, &first, None::<fn(u32) -> bool>, after).find(states)?;
-    let mut rows = Rows::new(RowEncoder::new(vocabulary.shared_rows()), vocabulary.row_words(), budget);
-    let mut behind = Vec::new();
-    for pair in 1..checked_u32(product.len()) {
-        if first.is_reached(pair) && first.tokens_of(pair).next().is_some() {
-            let lists: Vec<List<'_>> = first.lists_of(pair).collect();
-            behind.push(Behind { pair, row: rows.push(&lists)?, set: 0 });
+    let none;
+    let calls = match &dfa.calls {
+        Some(calls) => calls,
+        None => {
+            none = Calls::none(dfa.len());
+            &none
         }
+    };
+    let rules = Rules { dfa, calls };
+    let walk = Walk { rules, encoder, vocabulary, shared, budget };
+    let texts = Texts::new(rules, encoder, tokenization, budget)?;
+    let joined = Joined::new(&walk);
+    let mut stacks = Stacks::default();
+    let fronts = Fronts::new(&walk, &texts, &joined, &mut stacks)?;
+    let after = |border: Spot, id| {
+        let bytes = vocabulary.bytes(id);
+        let chunk = bytes.iter().fold(border.chunk, |at, &byte| encoder.chunks.next(at, byte));
+        let ends = calls::ends(&rules, &mut stacks, border.state, bytes);
+        budget.charge_steps(PHASE, (bytes.len() + ends.len()) as u64)?;
+        Ok(ends.into_iter().map(|state| Spot { state, chunk }).filter(|&at| texts.may_stand(at)).collect())
+    };
+    let spelled = Spellings::new(&walk, &texts, &fronts, after).find()?;
+    let mut below = Below::new(&walk, &texts, &fronts, &joined, stacks);
+    let sets = Sets::new(&mut below)?;
+    let more = below.live;
+    let row_encoder = match &dfa.calls {
+        None => RowEncoder::new(vocabulary.shared_rows()),
+        Some(_) => RowEncoder::with_calls(vocabulary.shared_rows()),
+    };
+    let mut rows = Rows::new(row_encoder, vocabulary.row_words(), budget);
+    let lists_of = |front: FrontId| {
+        let live =
+            fronts.live(front).iter().map(|&list| List { ids: fronts.lists.get(list), number: Some(list) });
+        live.chain(more.get(&front).map(|ids| List { ids, number: None }))
+    };
+    let mut behind: Vec<Option<Behind>> = Vec::with_capacity(fronts.len());
+    for front in FrontId::range(0..fronts.len()) {
+        let lists: Vec<List<'_>> = lists_of(front).collect();
+        let set = sets.of_front[front.index()].number();
+        let has_any = !lists.is_empty() || set != 0;
+        behind.push(if has_any { Some(Behind { row: rows.push(&lists)?, set }) } else { None });
     }
-    if first.tokens_of(product.start).next().is_none() && !product.ends[product.start as usize] {
+    let start = Spot { state: dfa.start, chunk: encoder.chunks.start() };
+    let begins = fronts.front(&texts, start).is_some_and(|front| behind[front.index()].is_some());
+    if !begins && !texts.may_leave(start) {
         return Ok(None);
     }
-    let borders = Borders::new(dfa.len(), &product, &behind, &spelled);
-    Ok(Some(Canonical { borders, computed: rows.computed, rows: rows.all, calls: None }))
+    // Of each return state what all sets do there.
+    let mut effects: Vec<Vec<[u32; 3]>> = vec![Vec::new(); calls.returns.len() + 1];
+    for (set, of_set) in SetId::enumerate(&sets.effects) {
+        for effect in of_set {
+            let mut lists: Vec<List<'_>> = effect.front.into_iter().flat_map(lists_of).collect();
+            lists.extend((!effect.live.is_empty()).then_some(List { ids: &effect.live, number: None }));
+            if !lists.is_empty() || effect.left != SetId::new(0) {
+                let row = rows.push(&lists)?;
+                effects[effect.top.index()].push([set.number(), row, effect.left.number()]);
+            }
+        }
+    }
+    let states = dfa.len() + usize::from(dfa.calls.is_some());
+    let borders = Borders::new(states, &texts, &fronts, &behind, &spelled);
+    let parts = dfa.calls.as_ref().map(|calls| {
+        calls::call_parts(dfa, calls, &texts.tops.is_below, borders.sets.clone(), sets.all.len(), &effects)
+    });
+    joined.share();
+    Ok(Some(Canonical { borders, computed: rows.computed, rows: rows.all, calls: parts }))
 }

@@ -9,7 +9,7 @@ use gobo_artifact::write::{CallParts, RowEncoder};
 use gobo_types::{Budget, CompileError, TokenId, Tokenization, checked_u32};
 
 use super::borders::Borders;
-use super::first::{List, ListId};
+use super::lists::ListId;
 use crate::rows::SharedRows;
 
 pub(super) const PHASE: &str = "laying out rows";
@@ -28,6 +28,14 @@ pub(super) struct Over<'a, 'v> {
     pub(super) tokenization: Tokenization,
     pub(super) shared: Option<&'a SharedRows<'a>>,
     pub(super) budget: &'a Budget,
+}
+
+/// Live tokens.
+#[derive(Clone, Copy)]
+pub(super) struct List<'a> {
+    pub(super) ids: &'a [TokenId],
+    /// Its number, if other rows may have it too.
+    pub(super) number: Option<ListId>,
 }
 
 /// What a canonical index is written from.

@@ -4,7 +4,6 @@ use gobo_artifact::Vocabulary;
 use gobo_artifact::layout::Encoder;
 use gobo_types::Budget;
 
-use super::product::Product;
 pub(super) use super::rules::PHASE;
 use super::rules::Rules;
 use crate::rows::SharedRows;
@@ -12,7 +11,6 @@ use crate::rows::SharedRows;
 /// What is walked.
 pub(super) struct Walk<'a> {
     pub(super) rules: Rules<'a>,
-    pub(super) product: &'a Product,
     pub(super) encoder: &'a Encoder<'a>,
     pub(super) vocabulary: &'a Vocabulary,
     /// What other compiles have found.

@@ -7,16 +7,33 @@
 //!
 //! O(states at which chunks begin × nodes of the trie of words that can be read from there × what it costs to read a token).
 
+use std::collections::BTreeMap;
+
 use foldhash::{HashMap, HashSet};
 use gobo_artifact::layout::WORD_ENDS;
-use gobo_types::{CompileError, TokenId};
+use gobo_automata::StateId;
+use gobo_types::{CompileError, DenseId as _, TokenId};
 
-use super::first::First;
-use super::product::DEAD;
+use super::fronts::{FrontId, Fronts};
+use super::texts::{Spot, Texts};
 use super::walk::{PHASE, Walk};
 
-/// Tokens behind which nothing may go on: the state behind a border, the node of the words to which the chunk has come there, and the token.
-pub(super) type Spelled = Vec<[u32; 3]>;
+/// Tokens behind which nothing may go on: by the border before them, the node of the words to which the chunk has come there, and the token.
+#[derive(Default)]
+pub(super) struct Spelled(BTreeMap<Spot, Vec<[u32; 2]>>);
+
+impl Spelled {
+    /// Whether there are any at the borders of a state.
+    pub(super) fn is_any(&self, state: StateId) -> bool {
+        let (from, to) = (Spot { state, chunk: 0 }, Spot { state, chunk: u16::MAX });
+        self.0.range(from..=to).next().is_some()
+    }
+
+    /// Those of a border: node and token, ascending.
+    pub(super) fn of(&self, border: Spot) -> Vec<[u32; 2]> {
+        self.0.get(&border).cloned().unwrap_or_default()
+    }
+}
 
 /// What becomes of a chunk behind a token that spells the beginning of a word, or all of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,82 +46,102 @@ enum Fate {
 }
 
 /// The search.
-pub(super) struct Spellings<'a, A, M> {
+pub(super) struct Spellings<'a, A> {
     walk: &'a Walk<'a>,
-    first: &'a First,
-    /// Where a token may end that is read from a state.
+    texts: &'a Texts<'a>,
+    fronts: &'a Fronts,
+    /// Where a token may end that is read from a border.
     after: A,
-    /// With calls: whether a text may go on behind a state in a way that depends on the stack.
-    depends: Option<M>,
     found: Spelled,
-    /// By the state at the end of a token, and the node of words.
-    known: HashMap<(u32, u32), Fate>,
+    /// By the place at the end of a token, and the node of words.
+    known: HashMap<(Spot, u32), Fate>,
 }
 
-impl<'a, A, M> Spellings<'a, A, M>
+impl<'a, A> Spellings<'a, A>
 where
-    A: FnMut(u32, TokenId) -> Result<Vec<u32>, CompileError>,
-    M: Fn(u32) -> bool,
+    A: FnMut(Spot, TokenId) -> Result<Vec<Spot>, CompileError>,
 {
-    pub(super) fn new(walk: &'a Walk<'a>, first: &'a First, depends: Option<M>, after: A) -> Self {
-        Self { walk, first, after, depends, found: Vec::new(), known: HashMap::default() }
+    pub(super) fn new(walk: &'a Walk<'a>, texts: &'a Texts<'a>, fronts: &'a Fronts, after: A) -> Self {
+        Self { walk, texts, fronts, after, found: Spelled::default(), known: HashMap::default() }
     }
 
-    /// All tokens behind which nothing may go on, ascending. `begins`: the states behind borders at which chunks begin.
-    pub(super) fn find(mut self, begins: impl IntoIterator<Item = u32>) -> Result<Spelled, CompileError> {
-        if !self.walk.encoder.words.is_empty() {
-            for border in begins {
-                self.stuck_from(border, 0)?;
+    /// All tokens behind which nothing may go on.
+    pub(super) fn find(mut self) -> Result<Spelled, CompileError> {
+        let Walk { encoder, rules, .. } = self.walk;
+        if encoder.words.is_empty() {
+            return Ok(self.found);
+        }
+        // States of a class may differ in where words end.
+        for state in StateId::range(1..rules.dfa.len()) {
+            let borders = self.texts.sets.members(self.texts.borders(state));
+            for &chunk in borders.iter().filter(|&&chunk| encoder.chunks.begins(chunk)) {
+                self.stuck_from(Spot { state, chunk }, 0)?;
             }
         }
-        self.found.sort_unstable();
+        for found in self.found.0.values_mut() {
+            found.sort_unstable();
+            found.dedup();
+        }
         Ok(self.found)
     }
 
     /// The tokens that spell on from a border at a node of words, and behind which nothing may go on.
-    fn stuck_from(&mut self, border: u32, node: u32) -> Result<HashSet<TokenId>, CompileError> {
+    fn stuck_from(&mut self, border: Spot, node: u32) -> Result<HashSet<TokenId>, CompileError> {
         let mut stuck = HashSet::default();
         let walk = self.walk;
         for &[_, id, next] in walk.encoder.words.below(node) {
             walk.budget.charge_steps(PHASE, 1)?;
             for end in (self.after)(border, id)? {
                 if self.fate(end, id, next)? == Fate::Stuck && stuck.insert(id) {
-                    walk.budget.charge_bytes(PHASE, 12)?;
-                    self.found.push([border, node & !WORD_ENDS, id]);
+                    walk.budget.charge_bytes(PHASE, 8)?;
+                    self.found.0.entry(border).or_default().push([node & !WORD_ENDS, id]);
                 }
             }
         }
         Ok(stuck)
     }
 
-    /// What becomes of the chunk behind `last`, which ends in a state, at a node of words. Each token of a spelling is a call within that of the one before: at most 256, since no
+    /// What becomes of the chunk behind `last`, which ends there, at a node of words. Each token of a spelling is a call within that of the one before: at most 256, since no
     /// token of such a vocabulary has more bytes.
-    fn fate(&mut self, state: u32, last: TokenId, node: u32) -> Result<Fate, CompileError> {
-        if let Some(&known) = self.known.get(&(state, node)) {
+    fn fate(&mut self, at: Spot, last: TokenId, node: u32) -> Result<Fate, CompileError> {
+        if let Some(&known) = self.known.get(&(at, node)) {
             return Ok(known);
         }
-        let Walk { product, encoder, budget, .. } = self.walk;
-        let [border, marked] = product.borders(state);
-        let stuck = if border == DEAD { HashSet::default() } else { self.stuck_from(border, node)? };
-        let ends = self.depends.is_none() && product.ends[state as usize]
-            || self.first.tokens_of(marked).next().is_some();
+        let Walk { encoder, budget, rules, .. } = self.walk;
+        let (texts, fronts) = (self.texts, self.fronts);
+        let chunks = &encoder.chunks;
+        let border = Spot { chunk: chunks.within(at.chunk), ..at };
+        let (within, marked) =
+            (fronts.front(texts, border), fronts.front(texts, Spot { chunk: chunks.marked(at.chunk), ..at }));
+        let stuck = if within.is_none() { HashSet::default() } else { self.stuck_from(border, node)? };
+        let has_any = |front: FrontId| fronts.tokens(front).next().is_some();
+        // The text may end, or a chunk begin, whatever is on the stack.
+        let has_calls = !rules.calls.returns.is_empty();
+        let ends = !has_calls && texts.may_leave(at) || marked.is_some_and(has_any);
         let (mut tests, mut follows_stuck) = (0, false);
-        let follows = self.first.tokens_of(border).any(|follows| {
-            tests += 1;
-            let is_next = !encoder.merges.joins(last, follows);
-            follows_stuck |= is_next && stuck.contains(&follows);
-            is_next && !stuck.contains(&follows)
+        let follows = within.is_some_and(|within| {
+            fronts.tokens(within).any(|follows| {
+                tests += 1;
+                let is_next = !encoder.merges.joins(last, follows);
+                follows_stuck |= is_next && stuck.contains(&follows);
+                is_next && !stuck.contains(&follows)
+            })
         });
+        let depends = |front: FrontId| !fronts.open(front).is_empty() || !fronts.leaving(front).is_empty();
         let fate = if follows || ends && node & WORD_ENDS == 0 {
             Fate::GoesOn
-        } else if ends || follows_stuck || self.depends.as_ref().is_some_and(|depends| depends(state)) {
+        } else if ends
+            || follows_stuck
+            || has_calls
+                && (texts.may_leave(at) || within.is_some_and(depends) || marked.is_some_and(depends))
+        {
             Fate::Stuck
         } else {
             Fate::Dead
         };
         budget.charge_steps(PHASE, 1 + tests)?;
-        budget.charge_bytes(PHASE, 16)?;
-        self.known.insert((state, node), fate);
+        budget.charge_bytes(PHASE, 24)?;
+        self.known.insert((at, node), fate);
         Ok(fate)
     }
 }

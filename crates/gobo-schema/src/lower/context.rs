@@ -37,6 +37,8 @@ const LONG_NAME: &str =
 pub(crate) enum Place {
     /// Alone.
     Whole,
+    /// Alone, with the lengths of strings as states.
+    ByStates,
     /// Within those of a grammar.
     Within,
     /// In a call of a tool, without some phrases in strings and names; as parameters where there are marks of a style, and then without its closing

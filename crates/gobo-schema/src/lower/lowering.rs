@@ -44,6 +44,7 @@ pub(crate) fn lowered_with<'a>(
     budget: &'a Budget,
 ) -> Result<(Lowering<'a>, RuleId), CompileError> {
     let mut nodes = Nodes::read(schema, options, budget)?;
+    nodes.counts_lengths = !matches!(place, Place::ByStates);
     let root = nodes.node(Location { document: 0, pointer: pointer.to_owned() })?;
     let is_parameters = matches!(place, Place::Call { marks: Some(_), .. });
     let form = match options.notation {

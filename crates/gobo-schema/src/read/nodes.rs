@@ -41,6 +41,8 @@ struct Node {
 pub(crate) struct Nodes<'a> {
     pub(crate) documents: Rc<Documents>,
     pub(crate) options: &'a SchemaOptions,
+    /// Whether lengths of strings may be counted beside the states.
+    pub(crate) counts_lengths: bool,
     budget: &'a Budget,
     all: Vec<Node>,
     known: HashMap<Location, NodeId>,
@@ -77,6 +79,7 @@ impl<'a> Nodes<'a> {
         Ok(Self {
             documents,
             options,
+            counts_lengths: true,
             budget,
             all: vec![constant(), constant()],
             known: HashMap::new(),

@@ -24,7 +24,7 @@ pub(crate) const FEW_STATES: u64 = 2048;
 pub(crate) type AddRule<'a> = dyn FnMut(Expr, LengthRange) -> RuleId + 'a;
 
 /// The texts of the strings that satisfy a formula, with their lengths counted beside the states; `None` where nothing is gained by that, or where
-/// the formula is not of that form.
+/// the formula is not of that form, or where lengths have to be states.
 ///
 /// # Errors
 /// [`CompileError::OverBudget`].
@@ -35,6 +35,9 @@ pub(crate) fn counted_strings(
     spelling: Spelling,
     add: &mut AddRule<'_>,
 ) -> Result<Option<Expr>, CompileError> {
+    if !nodes.counts_lengths {
+        return Ok(None);
+    }
     let budget = nodes.budget();
     let text = |text: TextId| nodes.text(text).clone();
     if let Some((min, max)) = lengths(formulas, formula)? {

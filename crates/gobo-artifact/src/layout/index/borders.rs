@@ -41,14 +41,14 @@ impl BorderSpans {
         if artifact.has_section(kinds::TOKEN_RANGES) {
             return Err(artifact.meaning("an index with token edges has borders"));
         }
-        let heals = artifact.has_section(kinds::HEALS).then(|| {
-            match artifact.get::<u32>(&artifact.span::<u32>(kinds::HEALS, 1)?) {
-                &[heals @ (0 | 1)] => Ok(heals == 1),
-                _ => {
-                    Err(artifact.meaning("whether the last token of a prompt is taken back is neither 0 nor 1"))
+        let heals =
+            artifact.has_section(kinds::HEALS).then(|| {
+                match artifact.get::<u32>(&artifact.span::<u32>(kinds::HEALS, 1)?) {
+                    &[heals @ (0 | 1)] => Ok(heals == 1),
+                    _ => Err(artifact
+                        .meaning("whether the last token of a prompt is taken back is neither 0 nor 1")),
                 }
-            }
-        });
+            });
         let spelled = artifact
             .has_section(kinds::SPELLED_WORDS)
             .then(|| artifact.open_span::<[u32; 3]>(kinds::SPELLED_WORDS))

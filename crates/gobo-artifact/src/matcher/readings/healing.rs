@@ -157,7 +157,9 @@ impl Healing {
                 each_node(&trie, first, to, |byte, ids, below| {
                     let next = tables.read(frames, at, &[byte]);
                     add(ids, next);
-                    open.extend(below.filter(|_| !next.0.is_nowhere()).map(|(child, end)| (child, end, next)));
+                    open.extend(
+                        below.filter(|_| !next.0.is_nowhere()).map(|(child, end)| (child, end, next)),
+                    );
                 });
             }
         }

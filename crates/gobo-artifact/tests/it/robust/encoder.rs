@@ -142,7 +142,10 @@ fn tables_that_contradict_themselves_are_found() {
     }
     let mut parts = Parts::of(&index);
     parts.sections.retain(|(kind, ..)| !section::OF_PROMPTS.contains(kind));
-    assert_eq!(parts.fault(), meaning("what becomes of a prompt does not go with the constraint's tokenization"));
+    assert_eq!(
+        parts.fault(),
+        meaning("what becomes of a prompt does not go with the constraint's tokenization")
+    );
 }
 
 #[test]

@@ -14,12 +14,9 @@ use foldhash::{HashMap, HashSet};
 use gobo_automata::{ExitId, ReturnId};
 use gobo_types::{CompileError, DenseId as _, Table, TokenId, dense_id};
 
-use super::links::Links;
-use super::sure::Sure;
-use crate::canonical::first::ListId;
-use crate::canonical::product::DEAD;
+use crate::canonical::fronts::{FrontId, Fronts, Joined, Leaving};
 use crate::canonical::rules::{StackId, Stacks, Way};
-use crate::canonical::tokens::{Leaving, Tokens};
+use crate::canonical::texts::{After, Spot, Texts};
 use crate::canonical::walk::{PHASE, Walk};
 
 /// A token that comes to the end of a rule.
@@ -49,8 +46,8 @@ dense_id! {
 /// What is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Question {
-    /// Of a token that leads to a state.
-    At(u32, TokenId),
+    /// Of a token that ends there.
+    At(Spot, TokenId),
     /// Of a witness at a return state.
     Behind(Witness, ReturnId),
 }
@@ -76,12 +73,11 @@ struct Unknown {
 }
 
 /// See the [module](self).
-pub(super) struct Below<'a> {
+pub(in crate::canonical) struct Below<'a> {
     pub(super) walk: &'a Walk<'a>,
-    pub(super) links: &'a Links,
-    pub(super) tokens: &'a Tokens,
-    sure: &'a Sure<'a>,
-    pub(super) maybe: &'a [ListId],
+    pub(super) texts: &'a Texts<'a>,
+    pub(super) fronts: &'a Fronts,
+    joined: &'a Joined<'a>,
     stacks: Stacks,
     unknowns: Table<UnknownId, Unknown>,
     numbers: HashMap<Question, UnknownId>,
@@ -90,26 +86,23 @@ pub(super) struct Below<'a> {
     /// Unknowns whose answers may grow.
     open: Vec<UnknownId>,
     is_open: Vec<bool>,
-    /// Tokens of borders that are live by what they have called, and not sure: by border.
-    pub(super) live: HashMap<u32, Vec<TokenId>>,
+    /// Tokens that are live by what they have called, and not sure: by front.
+    pub(in crate::canonical) live: HashMap<FrontId, Vec<TokenId>>,
 }
 
 impl<'a> Below<'a> {
-    /// `maybe`: the tokens of each group that may be live.
-    pub(super) fn new(
+    pub(in crate::canonical) fn new(
         walk: &'a Walk<'a>,
-        links: &'a Links,
-        tokens: &'a Tokens,
-        sure: &'a Sure<'a>,
-        maybe: &'a [ListId],
+        texts: &'a Texts<'a>,
+        fronts: &'a Fronts,
+        joined: &'a Joined<'a>,
         stacks: Stacks,
     ) -> Self {
         Self {
             walk,
-            links,
-            tokens,
-            sure,
-            maybe,
+            texts,
+            fronts,
+            joined,
             stacks,
             unknowns: Table::new(),
             numbers: HashMap::default(),
@@ -120,9 +113,9 @@ impl<'a> Below<'a> {
         }
     }
 
-    /// The fate of a token that leads to a state, above what it has called.
-    pub(super) fn fate(&mut self, state: u32, token: TokenId, stack: StackId) -> Result<Fate, CompileError> {
-        let number = self.number(Question::At(state, token))?;
+    /// The fate of a token that ends there, above what it has called.
+    pub(super) fn fate(&mut self, at: Spot, token: TokenId, stack: StackId) -> Result<Fate, CompileError> {
+        let number = self.number(Question::At(at, token))?;
         loop {
             self.solve()?;
             // Witnesses may be put to return states that were not asked yet.
@@ -233,7 +226,7 @@ impl<'a> Below<'a> {
     fn inclusions(&mut self, number: UnknownId) -> Result<Inclusions, CompileError> {
         let mut found = Inclusions { is_live: false, witnesses: Vec::new(), others: Vec::new() };
         match self.unknowns[number].question {
-            Question::At(state, token) => self.at(number, state, token, &mut found)?,
+            Question::At(at, token) => self.at(number, at, token, &mut found)?,
             Question::Behind(witness, top) => self.behind(number, witness, top, &mut found)?,
         }
         found.witnesses.sort_unstable();
@@ -273,21 +266,26 @@ impl<'a> Below<'a> {
         top: ReturnId,
         found: &mut Inclusions,
     ) -> Result<(), CompileError> {
-        let Walk { product, rules, encoder, vocabulary, budget, .. } = self.walk;
+        let Walk { rules, encoder, vocabulary, budget, .. } = self.walk;
         let Witness { exit, token, read, chunk } = witness;
         let rest = &vocabulary.bytes(token)[usize::from(read)..];
         budget.charge_steps(PHASE, 1 + rest.len() as u64)?;
-        if top == self.links.bottom() {
-            found.is_live = rest.is_empty() && encoder.chunks.may_end(chunk);
-            return Ok(());
-        }
-        let Some(state) = rules.calls.returns[top.index()].state(exit) else { return Ok(()) };
+        let state = match self.texts.tops.after(top, exit) {
+            None => return Ok(()),
+            Some(After::End) => {
+                found.is_live = rest.is_empty() && encoder.chunks.may_end(chunk);
+                return Ok(());
+            }
+            Some(After::To(state)) => state,
+        };
         match rules.walk(&mut self.stacks, state, rest) {
             None => {}
-            Some(Way::Ends(state, stack)) => match product.state_of((state, chunk)) {
-                DEAD => {}
-                state => self.include(number, Question::At(state, token), stack, found)?,
-            },
+            Some(Way::Ends(state, stack)) => {
+                let at = Spot { state, chunk };
+                if self.texts.may_stand(at) {
+                    self.include(number, Question::At(at, token), stack, found)?;
+                }
+            }
             Some(Way::Leaves(exit, more)) => {
                 found.witnesses.push(Witness { exit, token, read: read + more, chunk });
             }
@@ -295,59 +293,56 @@ impl<'a> Below<'a> {
         Ok(())
     }
 
-    /// What the fate of a token that leads to a state depends on.
+    /// What the fate of a token that ends there depends on.
     fn at(
         &mut self,
         number: UnknownId,
-        state: u32,
+        at: Spot,
         token: TokenId,
         found: &mut Inclusions,
     ) -> Result<(), CompileError> {
-        let Walk { product, rules, encoder, vocabulary, budget, .. } = self.walk;
-        let tokens = self.tokens;
+        let Walk { rules, encoder, vocabulary, budget, .. } = self.walk;
+        let (texts, fronts) = (self.texts, self.fronts);
         let merges = &encoder.merges;
         budget.charge_steps(PHASE, 8)?;
-        if self.sure.states[state as usize] || self.sure.escapes(state, token) {
+        let open = texts.open_bytes(at);
+        if texts.is_sure(at) || !open.is_empty() && !open.is_subset(&self.joined.bytes(token)?) {
             found.is_live = true;
             return Ok(());
         }
-        let (of, chunk) = product.pairs[state as usize];
-        if self.links.exit[state as usize].is_some() {
+        if texts.may_leave(at) {
             let read = u16::try_from(vocabulary.bytes(token).len()).expect("tokens are shorter");
-            found.witnesses.push(Witness { exit: rules.calls.exit(of), token, read, chunk });
+            let exit = rules.calls.exit(at.state);
+            found.witnesses.push(Witness { exit, token, read, chunk: at.chunk });
         }
-        let [within, marked] = product.borders(state);
-        for (border, is_within) in [(within, true), (marked, false)] {
-            if border == DEAD {
-                continue;
-            }
-            let may_follow = |id: &&TokenId| !is_within || !merges.joins(token, **id);
-            let first = &tokens.first;
+        let chunks = &encoder.chunks;
+        for (chunk, is_within) in [(chunks.within(at.chunk), true), (chunks.marked(at.chunk), false)] {
+            let Some(front) = fronts.front(texts, Spot { chunk, ..at }) else { continue };
+            let may_follow = |id: &TokenId| !is_within || !merges.joins(token, *id);
             let mut tests = 0;
-            for group in first.groups_of(border) {
-                let surely = first.lists.get(first.live[group]);
-                tests += surely.len();
-                if surely.iter().any(|id| may_follow(&id)) {
-                    budget.charge_steps(PHASE, tests as u64)?;
-                    found.is_live = true;
-                    return Ok(());
+            let is_live = fronts.tokens(front).any(|id| {
+                tests += 1;
+                may_follow(&id)
+            });
+            if is_live {
+                budget.charge_steps(PHASE, tests)?;
+                found.is_live = true;
+                return Ok(());
+            }
+            for open in fronts.open(front) {
+                let maybe = fronts.lists.get(open.maybe);
+                tests += maybe.len() as u64;
+                for &id in maybe.iter().filter(|id| may_follow(id)) {
+                    self.include(number, Question::At(open.to, id), open.stack, found)?;
                 }
             }
-            for at in first.groups_of(border) {
-                let group = &first.groups[at];
-                let maybe = first.lists.get(self.maybe[at]);
-                tests += maybe.len();
-                for &id in maybe.iter().filter(may_follow) {
-                    self.include(number, Question::At(group.to, id), group.stack, found)?;
-                }
-            }
-            for (leaving, ids) in tokens.leaving(border) {
-                tests += ids.len();
-                let Leaving { exit, read, chunk, .. } = leaving;
+            for &Leaving { exit, read, chunk, tokens } in fronts.leaving(front) {
+                let ids = fronts.lists.get(tokens);
+                tests += ids.len() as u64;
                 let witness = |&token: &TokenId| Witness { exit, token, read, chunk };
-                found.witnesses.extend(ids.iter().filter(may_follow).map(witness));
+                found.witnesses.extend(ids.iter().filter(|id| may_follow(id)).map(witness));
             }
-            budget.charge_steps(PHASE, tests as u64)?;
+            budget.charge_steps(PHASE, tests)?;
         }
         Ok(())
     }

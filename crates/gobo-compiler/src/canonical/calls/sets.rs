@@ -5,18 +5,17 @@
 //! finitely many witnesses, so finitely many sets. O(sets × return states × witnesses).
 
 use foldhash::{HashMap, HashSet};
-use gobo_automata::ReturnId;
+use gobo_automata::{ExitId, ReturnId};
 use gobo_types::{CompileError, DenseId as _, Table, TokenId, dense_id};
 
 use super::below::{Below, Fate, Witness};
-use super::links::PairExit;
-use crate::canonical::product::DEAD;
-use crate::canonical::tokens::Leaving;
+use crate::canonical::fronts::{FrontId, Leaving};
+use crate::canonical::texts::{After, Spot};
 use crate::canonical::walk::PHASE;
 
 dense_id! {
     /// A set.
-    pub(super) struct SetId;
+    pub(in crate::canonical) struct SetId;
 
     /// Witnesses of one token.
     struct WitnessesId;
@@ -27,9 +26,9 @@ const NONE: WitnessesId = WitnessesId(0);
 
 /// See the [module](self).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub(super) struct Set {
-    /// The rule may end before a token begins.
-    whole: Option<PairExit>,
+pub(in crate::canonical) struct Set {
+    /// The rule may end before a token begins: at which exit, and where chunks stand.
+    whole: Option<(ExitId, u16)>,
     /// By witnesses: the token of the mask.
     tokens: Vec<(WitnessesId, TokenId)>,
 }
@@ -93,44 +92,45 @@ impl Witnesses {
 
 /// What a set does at a return state.
 #[derive(Debug)]
-pub(super) struct Effect {
-    pub(super) top: ReturnId,
+pub(in crate::canonical) struct Effect {
+    pub(in crate::canonical) top: ReturnId,
     /// Tokens that are live.
-    pub(super) live: Vec<TokenId>,
+    pub(in crate::canonical) live: Vec<TokenId>,
     /// A border whose sure tokens may come next too.
-    pub(super) border: Option<u32>,
-    pub(super) left: SetId,
+    pub(in crate::canonical) front: Option<FrontId>,
+    pub(in crate::canonical) left: SetId,
 }
 
 /// All sets and their effects.
 #[derive(Debug, Default)]
-pub(super) struct Sets {
-    pub(super) all: Table<SetId, Set>,
+pub(in crate::canonical) struct Sets {
+    pub(in crate::canonical) all: Table<SetId, Set>,
     known: HashMap<Set, SetId>,
     witnesses: Witnesses,
     /// `[sets]`.
-    pub(super) effects: Table<SetId, Vec<Effect>>,
-    /// `[states]`.
-    pub(super) of_border: Vec<SetId>,
+    pub(in crate::canonical) effects: Table<SetId, Vec<Effect>>,
+    /// `[fronts]`.
+    pub(in crate::canonical) of_front: Vec<SetId>,
 }
 
 impl Sets {
-    /// The sets of the borders, and of all that can come up below them.
-    pub(super) fn new(below: &mut Below<'_>, borders: &[u32]) -> Result<Self, CompileError> {
+    /// The sets of all fronts, and of all that can come up below them.
+    pub(in crate::canonical) fn new(below: &mut Below<'_>) -> Result<Self, CompileError> {
         let mut sets = Self::default();
         sets.witnesses.intern(Vec::new(), below)?;
         let nothing = sets.intern(Set::default(), below)?;
-        sets.of_border = vec![nothing; below.walk.product.len()];
-        for &border in borders {
-            let set = sets.of_border(below, border)?;
-            sets.of_border[border as usize] = sets.intern(set, below)?;
+        let fronts = FrontId::range(0..below.fronts.len());
+        for front in fronts.clone() {
+            let set = sets.of_front(below, front)?;
+            let set = sets.intern(set, below)?;
+            sets.of_front.push(set);
         }
-        let under = below.links.below();
+        let under = below.texts.tops.below();
         let mut asked: HashSet<(SetId, ReturnId)> = HashSet::default();
         let mut open: Vec<(SetId, ReturnId)> = Vec::new();
-        for &border in borders {
-            let set = sets.of_border[border as usize];
-            open.extend(below.links.tops(border).iter().map(|&top| (set, top)));
+        for front in fronts {
+            let (set, at) = (sets.of_front[front.index()], below.fronts.at(front));
+            open.extend(below.texts.tops.at(at.state).iter().map(|&top| (set, top)));
             while let Some((set, top)) = open.pop() {
                 if set == nothing || !asked.insert((set, top)) {
                     continue;
@@ -161,11 +161,9 @@ impl Sets {
         below.walk.budget.charge_steps(PHASE, 1 + tokens.len() as u64)?;
         let mut live = Vec::new();
         let mut left = Set::default();
-        let border = whole
-            .and_then(|exit| below.links.after(top, exit))
-            .filter(|&border| border != DEAD && top != below.links.bottom());
-        if let Some(border) = border {
-            left = self.all[self.of_border[border as usize]].clone();
+        let front = whole.and_then(|whole| front_after(below, top, whole));
+        if let Some(front) = front {
+            left = self.all[self.of_front[front.index()]].clone();
         }
         for (witnesses, id) in tokens {
             match self.witnesses.behind(witnesses, top, below)? {
@@ -178,42 +176,45 @@ impl Sets {
         live.dedup();
         left.tokens.retain(|(_, id)| live.binary_search(id).is_err());
         let left = self.intern(left, below)?;
-        Ok(Effect { top, live, border, left })
+        Ok(Effect { top, live, front, left })
     }
 
-    /// The set of a border.
-    fn of_border(&mut self, below: &mut Below<'_>, border: u32) -> Result<Set, CompileError> {
-        let whole = below.links.exit[border as usize];
+    /// The set of a front.
+    fn of_front(&mut self, below: &mut Below<'_>, front: FrontId) -> Result<Set, CompileError> {
+        let (fronts, at) = (below.fronts, below.fronts.at(front));
+        let whole = (below.walk.rules.calls.exit(at.state), at.chunk);
+        let goes_on = |&top: &ReturnId| front_after(below, top, whole).is_some();
+        let may_end =
+            below.walk.rules.dfa.accepting[at.state] && below.texts.tops.at(at.state).iter().any(goes_on);
         let mut tokens = Vec::new();
-        for (leaving, ids) in below.tokens.leaving(border) {
-            let Leaving { exit, read, chunk, .. } = leaving;
-            for &token in ids {
+        for &Leaving { exit, read, chunk, tokens: ids } in fronts.leaving(front) {
+            for &token in fronts.lists.get(ids) {
                 let witness = Witness { exit, token, read, chunk };
                 tokens.push((self.witnesses.intern(vec![witness], below)?, token));
             }
         }
-        let first = &below.tokens.first;
-        for number in first.groups_of(border) {
-            let (group, surely, maybe) = (
-                &first.groups[number],
-                first.lists.get(first.live[number]),
-                first.lists.get(below.maybe[number]),
-            );
-            if surely.len() >= maybe.len() {
-                continue;
-            }
+        for open in fronts.open(front) {
+            let (surely, maybe) = (fronts.lists.get(open.live), fronts.lists.get(open.maybe));
             below.walk.budget.charge_steps(PHASE, maybe.len() as u64)?;
             let is_sure: HashSet<TokenId> = surely.iter().copied().collect();
             for &token in maybe.iter().filter(|id| !is_sure.contains(id)) {
-                match below.fate(group.to, token, group.stack)? {
+                match below.fate(open.to, token, open.stack)? {
                     // Its callers are known.
-                    Fate::Live => below.live.entry(border).or_default().push(token),
+                    Fate::Live => below.live.entry(front).or_default().push(token),
                     Fate::If(witnesses) if witnesses.is_empty() => {}
                     Fate::If(witnesses) => tokens.push((self.witnesses.intern(witnesses, below)?, token)),
                 }
             }
         }
         below.walk.budget.charge_steps(PHASE, tokens.len() as u64)?;
-        Ok(Set { whole, tokens })
+        Ok(Set { whole: may_end.then_some(whole), tokens })
+    }
+}
+
+/// The front at a return state where the rule above it ends before a token begins.
+fn front_after(below: &Below<'_>, top: ReturnId, (exit, chunk): (ExitId, u16)) -> Option<FrontId> {
+    match below.texts.tops.after(top, exit)? {
+        After::To(state) => below.fronts.front(below.texts, Spot { state, chunk }),
+        After::End => None,
     }
 }

@@ -13,23 +13,17 @@
 //! A token that leaves the rule at hand goes on in whatever called it ([`super::calls`]).
 
 use std::collections::VecDeque;
-use std::collections::hash_map::Entry;
+use std::rc::Rc;
 
-use foldhash::{HashMap, HashMapExt};
-use gobo_artifact::layout::NO_CHUNK;
 use gobo_automata::{ExitId, StateId};
-use gobo_types::{CompileError, TokenId, checked_u32};
+use gobo_types::{CompileError, DenseId as _, TokenId, checked_u32};
 
 use super::chains::{Chains, OfChunks};
-use super::first::{First, Group, ListId};
-use super::inside::{Inside, Kind};
+use super::inside::{Inside, InsideList, Kind};
 use super::numbers::Numbers;
-use super::product::DEAD;
-use super::rules::{Block, StackId, Stacks, Step, Wanted, Way};
-use super::walk::{PHASE, UnderNodes, Walk};
-
-/// Bytes of a group, of its live list, and of its number at the state to which it leads.
-const GROUP_BYTES: u64 = 28;
+use crate::canonical::lists::{ListId, Lists};
+use crate::canonical::rules::{Block, StackId, Stacks, Step, Wanted, Way};
+use crate::canonical::walk::{PHASE, UnderNodes, Walk};
 
 /// Of so many states before, one is looked for that a state is like.
 const BASES: usize = 16;
@@ -39,24 +33,31 @@ const FEW_NODES: usize = 32;
 
 /// Tokens that leave the rule at hand.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Leaving {
-    pub(super) exit: ExitId,
+pub(in crate::canonical) struct Leaving {
+    pub(in crate::canonical) exit: ExitId,
     /// So many bytes are read in the rule.
-    pub(super) read: u16,
+    pub(in crate::canonical) read: u16,
     /// Where the chunks stand at the end of the tokens.
-    pub(super) chunk: u16,
-    tokens: ListId,
+    pub(in crate::canonical) chunk: u16,
+    pub(in crate::canonical) tokens: ListId,
 }
 
 /// Where tokens lead that do the same: their way, and what they do to states of chunks between characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Alike {
-    way: Way,
-    of: OfChunks,
+pub(super) struct Alike {
+    pub(super) way: Way,
+    pub(super) of: OfChunks,
 }
 
-/// The lists of a state between characters.
-type Lists = Vec<(Alike, ListId)>;
+/// Lists of a state between characters.
+type WayLists = Vec<(Alike, ListId)>;
+
+/// The tokens of a state between characters.
+pub(super) struct Ways {
+    /// Those that are live by where they end.
+    pub(super) sure: Vec<(OfChunks, ListId)>,
+    pub(super) others: WayLists,
+}
 
 /// A list of a state, and the tokens under each node of the root: where they lie in it.
 type BaseList = (Alike, ListId, UnderNodes<(u32, u32)>);
@@ -68,15 +69,9 @@ struct Base {
     lists: Vec<BaseList>,
 }
 
-/// The tokens from each border.
+/// The tokens from each state.
 pub(super) struct Tokens {
-    /// Those that end in a state of the rule at hand, or of one that it calls.
-    pub(super) first: First,
-    leaving: Vec<Leaving>,
-    /// `[states]`.
-    leaving_of: Vec<(u32, u32)>,
-    /// Of states between characters.
-    lists: HashMap<StateId, Lists>,
+    pub(super) lists: Lists,
     bases: VecDeque<Base>,
     chains: Chains,
     inside: Inside,
@@ -85,15 +80,11 @@ pub(super) struct Tokens {
 }
 
 impl Tokens {
-    fn none(walk: &Walk<'_>) -> Self {
-        let states = walk.product.len();
+    pub(super) fn new(walk: &Walk<'_>) -> Self {
         let has_words = !walk.encoder.words.is_empty();
         let ids = 0..if has_words { walk.vocabulary.len() } else { 0 };
         Self {
-            first: First::none(states),
-            leaving: Vec::new(),
-            leaving_of: vec![(0, 0); states],
-            lists: HashMap::new(),
+            lists: Lists::default(),
             bases: VecDeque::new(),
             chains: Chains::default(),
             inside: Inside::default(),
@@ -101,94 +92,14 @@ impl Tokens {
         }
     }
 
-    /// Those of all borders that tokens reach from the start, or from where a prompt ended.
-    pub(super) fn reached(walk: &Walk<'_>, stacks: &mut Stacks) -> Result<Self, CompileError> {
-        let product = walk.product;
-        let mut tokens = Self::none(walk);
-        let mut open = VecDeque::new();
-        let mut is_reached = vec![false; product.len()];
-        let behind = product.starts.iter().flat_map(|&start| product.borders(start));
-        for state in std::iter::once(product.start).chain(behind) {
-            if state != DEAD && !std::mem::replace(&mut is_reached[state as usize], true) {
-                open.push_back(state);
-            }
-        }
-        while let Some(border) = open.pop_front() {
-            tokens.add_border(walk, stacks, border)?;
-            for number in tokens.first.groups_of(border) {
-                for next in product.borders(tokens.first.groups[number].to) {
-                    if next != DEAD && !std::mem::replace(&mut is_reached[next as usize], true) {
-                        open.push_back(next);
-                    }
-                }
-            }
-        }
-        Ok(tokens)
-    }
-
-    /// Those of some borders.
-    pub(super) fn of(walk: &Walk<'_>, stacks: &mut Stacks, borders: &[u32]) -> Result<Self, CompileError> {
-        let mut tokens = Self::none(walk);
-        for &border in borders {
-            tokens.add_border(walk, stacks, border)?;
-        }
-        Ok(tokens)
-    }
-
-    fn add_border(&mut self, walk: &Walk<'_>, stacks: &mut Stacks, border: u32) -> Result<(), CompileError> {
-        let chunks = &walk.encoder.chunks;
-        let (state, chunk) = walk.product.pairs[border as usize];
-        let (groups, leaving) = (self.first.groups.len(), self.leaving.len());
-        if chunks.is_between(chunk) {
-            let lists = match self.lists.remove(&state) {
-                Some(known) => known,
-                None => self.lists_of(walk, stacks, state)?,
-            };
-            walk.budget.charge_steps(PHASE, lists.len() as u64)?;
-            for &(Alike { way, of }, ids) in &lists {
-                if !of.is_whole || chunks.begins(chunk) {
-                    self.add(walk, border, way, chunks.after(chunk, of.class), ids);
-                }
-            }
-            self.lists.insert(state, lists);
-        } else {
-            self.add_inside(walk, stacks, border)?;
-        }
-        let (groups_end, leaving_end) = (self.first.groups.len(), self.leaving.len());
-        let fresh = groups_end - groups + leaving_end - leaving;
-        walk.budget.charge_bytes(PHASE, fresh as u64 * GROUP_BYTES)?;
-        self.first.of[border as usize] = Some((checked_u32(groups), checked_u32(groups_end)));
-        self.leaving_of[border as usize] = (checked_u32(leaving), checked_u32(leaving_end));
-        Ok(())
-    }
-
-    /// The tokens that leave the rule at hand from a border.
-    pub(super) fn leaving(&self, border: u32) -> impl Iterator<Item = (Leaving, &[TokenId])> {
-        let (from, to) = self.leaving_of[border as usize];
-        let ids = |of: &Leaving| self.first.lists.get(of.tokens);
-        self.leaving[from as usize..to as usize].iter().map(move |of| (*of, ids(of)))
-    }
-
-    fn add(&mut self, walk: &Walk<'_>, from: u32, way: Way, chunk: u16, tokens: ListId) {
-        if chunk == NO_CHUNK {
-            return;
-        }
-        match way {
-            Way::Leaves(exit, read) => self.leaving.push(Leaving { exit, read, chunk, tokens }),
-            Way::Ends(state, stack) => {
-                let to = walk.product.state_of((state, chunk));
-                self.first.groups.push(Group { from, to, stack, tokens });
-            }
-        }
-    }
-
-    /// The lists of a state between characters.
-    fn lists_of(
+    /// The lists of a state between characters. `sure`: `[states]`, whether all tokens are live that end there.
+    pub(super) fn ways(
         &mut self,
         walk: &Walk<'_>,
         stacks: &mut Stacks,
         from: StateId,
-    ) -> Result<Lists, CompileError> {
+        sure: &[bool],
+    ) -> Result<Ways, CompileError> {
         let trie = walk.vocabulary.trie();
         // The nodes under the root.
         let mut blocks: Vec<(usize, u32)> = Vec::new();
@@ -213,10 +124,10 @@ impl Tokens {
         let mut known = self.chains.known(&entries);
         let near = known.is_none().then(|| self.nearest(&nodes)).flatten();
         if known.is_none() && near.is_none() {
-            known = self.chains.meet(walk, &mut self.first, &self.is_whole, &entries)?;
+            known = self.chains.meet(walk, &mut self.lists, &self.is_whole, &entries)?;
         }
         let chain = match known {
-            Some(known) => self.chains.chain(walk, &mut self.first, from, known, &bytes)?,
+            Some(known) => self.chains.chain(walk, &mut self.lists, from, known, &bytes, sure)?,
             None => None,
         };
         let is_walked = |&at: &usize| near.is_none_or(|number| nodes[at] != self.bases[number].nodes[at]);
@@ -238,21 +149,29 @@ impl Tokens {
                 walk.rules.reach(stacks, &trie, block, wanted, walk.budget, found)?;
             }
         }
-        match (near, chain.map(|chain| chain.lists)) {
-            (Some(number), _) => self.derived(walk, number, &walked, fresh),
-            (None, None) => self.based(walk, nodes, fresh),
-            (None, Some(free)) => {
-                let mut lists: Lists = free
+        let mut surely = Vec::new();
+        let mut all = match (near, chain.map(|chain| (chain.sure, chain.lists))) {
+            (Some(number), _) => self.derived(walk, number, &walked, fresh)?,
+            (None, None) => self.based(walk, nodes, fresh)?,
+            (None, Some((free_sure, free))) => {
+                surely = free_sure;
+                let mut lists: WayLists = free
                     .into_iter()
                     .map(|(state, of, list)| (Alike { way: Way::Ends(state, StackId::EMPTY), of }, list))
                     .collect();
                 for (alike, parts) in fresh.all {
                     let ids: Vec<TokenId> = parts.into_iter().flat_map(|part| part.1).collect();
-                    lists.push((alike, self.first.list(&ids, walk.budget)?));
+                    lists.push((alike, self.lists.of(&ids, walk.budget)?));
                 }
-                Ok(lists)
+                lists
             }
-        }
+        };
+        all.retain(|(Alike { way, of }, list)| {
+            let is_sure = matches!(way, Way::Ends(state, _) if sure[state.index()]);
+            surely.extend(is_sure.then_some((*of, *list)));
+            !is_sure
+        });
+        Ok(Ways { sure: surely, others: all })
     }
 
     /// The base that leads most nodes under the root as these do, if nearly all.
@@ -268,9 +187,9 @@ impl Tokens {
         walk: &Walk<'_>,
         nodes: Vec<Option<(StateId, StackId)>>,
         fresh: ByWay,
-    ) -> Result<Lists, CompileError> {
+    ) -> Result<WayLists, CompileError> {
         let mut base = Base { nodes, lists: Vec::new() };
-        let mut lists = Lists::new();
+        let mut lists = WayLists::new();
         for (alike, parts) in fresh.all {
             let (mut all, mut places) = (Vec::new(), Vec::with_capacity(parts.len()));
             for (node, ids) in parts {
@@ -279,7 +198,7 @@ impl Tokens {
                 places.push((node, (from, checked_u32(all.len()))));
             }
             walk.budget.charge_bytes(PHASE, places.len() as u64 * 12)?;
-            let list = self.first.list(&all, walk.budget)?;
+            let list = self.lists.of(&all, walk.budget)?;
             lists.push((alike, list));
             base.lists.push((alike, list, places));
         }
@@ -297,8 +216,8 @@ impl Tokens {
         number: usize,
         others: &[usize],
         mut fresh: ByWay,
-    ) -> Result<Lists, CompileError> {
-        let mut lists = Lists::new();
+    ) -> Result<WayLists, CompileError> {
+        let mut lists = WayLists::new();
         let mut ids = Vec::new();
         for (alike, list, parts) in &self.bases[number].lists {
             let is_other = |node: u16| others.binary_search(&usize::from(node)).is_ok();
@@ -308,47 +227,49 @@ impl Tokens {
                 continue;
             }
             ids.clear();
-            let all = self.first.lists.get(*list);
+            let all = self.lists.get(*list);
             for &(_, (from, to)) in parts.iter().filter(|part| !is_other(part.0)) {
                 ids.extend_from_slice(&all[from as usize..to as usize]);
             }
             ids.extend(more.into_iter().flat_map(|part| part.1));
             if !ids.is_empty() {
-                lists.push((*alike, self.first.list(&ids, walk.budget)?));
+                lists.push((*alike, self.lists.of(&ids, walk.budget)?));
             }
         }
         for (alike, parts) in fresh.all.into_iter().filter(|of| !of.1.is_empty()) {
             let ids: Vec<TokenId> = parts.into_iter().flat_map(|part| part.1).collect();
-            lists.push((alike, self.first.list(&ids, walk.budget)?));
+            lists.push((alike, self.lists.of(&ids, walk.budget)?));
         }
         Ok(lists)
     }
 
-    /// Adds the tokens of a state inside of a character.
-    fn add_inside(&mut self, walk: &Walk<'_>, stacks: &mut Stacks, border: u32) -> Result<(), CompileError> {
-        let (state, chunk) = walk.product.pairs[border as usize];
-        let Inside { numbers, kinds, found } = &mut self.inside;
-        let kind = match kinds.entry(state) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => new.insert(Kind::of(walk, stacks, state, numbers)?),
-        };
-        let groups = match found.entry((kind.number, chunk)) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => {
-                let mut groups = Vec::new();
-                for ((way, at), ids) in kind.tokens(walk, chunk)? {
-                    groups.push((way, at, self.first.list(&ids, walk.budget)?));
-                }
-                new.insert(groups)
-            }
-        };
-        walk.budget.charge_steps(PHASE, groups.len() as u64)?;
-        let groups: Vec<(Way, u16, ListId)> =
-            groups.iter().map(|&(way, at, tokens)| (kind.ways[way as usize], at, tokens)).collect();
-        for (way, at, tokens) in groups {
-            self.add(walk, border, way, at, tokens);
+    /// What is known of a state inside of a character. O(nodes on live paths and their siblings).
+    pub(super) fn kind(
+        &mut self,
+        walk: &Walk<'_>,
+        stacks: &mut Stacks,
+        state: StateId,
+    ) -> Result<Kind, CompileError> {
+        Kind::of(walk, stacks, state, &mut self.inside.numbers)
+    }
+
+    /// The lists of a state inside of a character where chunks stand at `chunk`.
+    pub(super) fn inside(
+        &mut self,
+        walk: &Walk<'_>,
+        kind: &Kind,
+        chunk: u16,
+    ) -> Result<Rc<[InsideList]>, CompileError> {
+        if let Some(known) = self.inside.found.get(&(kind.number, chunk)) {
+            return Ok(Rc::clone(known));
         }
-        Ok(())
+        let mut lists = Vec::new();
+        for ((way, at), ids) in kind.tokens(walk, chunk)? {
+            lists.push((way, at, self.lists.of(&ids, walk.budget)?));
+        }
+        let lists: Rc<[InsideList]> = lists.into();
+        self.inside.found.insert((kind.number, chunk), Rc::clone(&lists));
+        Ok(lists)
     }
 }
 

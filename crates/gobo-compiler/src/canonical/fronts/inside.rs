@@ -17,10 +17,10 @@ use gobo_artifact::layout::{Encoder, NO_CHUNK};
 use gobo_automata::StateId;
 use gobo_types::{CompileError, Digest, TokenId, checked_u32};
 
-use super::first::ListId;
 use super::numbers::Numbers;
-use super::rules::{Block, StackId, Stacks, Wanted, Way};
-use super::walk::{PHASE, Walk};
+use crate::canonical::lists::ListId;
+use crate::canonical::rules::{Block, StackId, Stacks, Wanted, Way};
+use crate::canonical::walk::{PHASE, Walk};
 use crate::rows::{Cost, InsideKey, InsideTokens};
 
 /// Bytes of a list.
@@ -45,15 +45,14 @@ pub(super) struct Kind {
 }
 
 /// Tokens from states inside of characters: the number of their way, the state of chunks at their end, and the list.
-type InsideList = (u32, u16, ListId);
+pub(super) type InsideList = (u32, u16, ListId);
 
 /// What is known of states inside of characters.
 #[derive(Default)]
 pub(super) struct Inside {
     pub(super) numbers: HashMap<Rc<[Run]>, u32>,
-    pub(super) kinds: HashMap<StateId, Kind>,
     /// By kind and state of chunks.
-    pub(super) found: HashMap<(u32, u16), Vec<InsideList>>,
+    pub(super) found: HashMap<(u32, u16), Rc<[InsideList]>>,
 }
 
 impl Kind {
@@ -68,7 +67,6 @@ impl Kind {
         let mut runs: Vec<((u32, u32), Way)> = Vec::new();
         walk.rules
             .reach(stacks, &trie, block, Wanted::All, walk.budget, |way, place| runs.push((place, way)))?;
-        walk.budget.charge_bytes(PHASE, runs.len() as u64 * 12)?;
         runs.sort_unstable_by_key(|run| run.0);
         let (mut ways, mut known) = (Vec::new(), Numbers::default());
         let pattern = runs.into_iter().map(|((from, to), of)| {
@@ -78,9 +76,16 @@ impl Kind {
             }
             Run { from, to, way }
         });
-        let pattern: Rc<[Run]> = pattern.collect();
-        let new = checked_u32(numbers.len());
-        let number = *numbers.entry(Rc::clone(&pattern)).or_insert(new);
+        let pattern: Vec<Run> = pattern.collect();
+        let (pattern, number) = match numbers.get_key_value(pattern.as_slice()) {
+            Some((known, &number)) => (Rc::clone(known), number),
+            None => {
+                walk.budget.charge_bytes(PHASE, pattern.len() as u64 * 12)?;
+                let (pattern, number) = (Rc::<[Run]>::from(pattern), checked_u32(numbers.len()));
+                numbers.insert(Rc::clone(&pattern), number);
+                (pattern, number)
+            }
+        };
         let digest = walk.shared.map(|_| {
             let mut bytes = [walk.vocabulary.digest().0.0, walk.encoder.digest].concat();
             let words = pattern.iter().flat_map(|run| [run.from, run.to, run.way]);

@@ -5,17 +5,19 @@
 //! leads k states along the chain, whatever its characters are. So the tokens of free characters are listed once, by their length and by what they do to
 //! chunks of text, and the states of all chains with these characters have those lists in common. A state from which most characters enter a chain,
 //! as where a name of an object may be one of the declared ones, has them without the tokens that begin in another way. The vocabulary is walked for the other tokens
-//! alone. O(bytes of all tokens) for each set of free characters that is met twice; O(length of the chain + nodes above the other tokens) for each
+//! alone, and not those in which a character follows that leads nowhere in the chain, as control characters in strings of JSON. O(bytes of all tokens) for each set of free characters that is met twice; O(length of the chain + nodes above the other tokens) for each
 //! state, and O(tokens) where some begin in another way.
+
+use std::rc::Rc;
 
 use foldhash::HashMap;
 use gobo_automata::StateId;
-use gobo_types::{ByteSet, CompileError, TokenId, checked_u32};
+use gobo_types::{ByteSet, CompileError, DenseId as _, TokenId, checked_u32};
 
-use super::first::{First, ListId};
 use super::numbers::Numbers;
-use super::rules::{Rules, Wanted};
-use super::walk::{PHASE, UnderNodes, Walk};
+use crate::canonical::lists::{ListId, Lists};
+use crate::canonical::rules::{Rules, Wanted};
+use crate::canonical::walk::{PHASE, UnderNodes, Walk};
 
 /// With fewer bytes of ASCII that are free there are few such tokens.
 const LEAST_FREE: u32 = 24;
@@ -29,6 +31,17 @@ struct Free {
     ascii: ByteSet,
     /// Whether all characters beyond ASCII are.
     others: bool,
+    /// Characters of ASCII that lead nowhere, wherever free ones lead.
+    dead: ByteSet,
+}
+
+/// What becomes of a token that begins with free characters.
+enum Run {
+    /// It has so many, and no other ones.
+    Free(usize),
+    /// One follows that leads nowhere.
+    Dead,
+    Other,
 }
 
 /// Where free characters lead from a state.
@@ -53,7 +66,7 @@ struct FreeList {
     of: OfChunks,
     list: ListId,
     /// Where those under each node of the root of the trie lie in the list.
-    nodes: UnderNodes<(u32, u32)>,
+    nodes: Rc<UnderNodes<(u32, u32)>>,
 }
 
 /// The tokens of a set of free characters.
@@ -61,8 +74,8 @@ struct FreeTokens {
     free: Free,
     /// `[most characters]`: those of one character, of two, and so on.
     of_length: Vec<Vec<FreeList>>,
-    /// Those of so many characters or more, once asked for.
-    at_least: HashMap<usize, Vec<FreeList>>,
+    /// Those of so many characters, at least and at most, once asked for.
+    between: HashMap<(usize, usize), Vec<FreeList>>,
     /// `[tokens + 1]`: how many tokens before each place in the order of the trie are not of free characters alone.
     others_before: Vec<u32>,
     next: HashMap<StateId, Next>,
@@ -70,7 +83,9 @@ struct FreeTokens {
 
 /// The tokens of free characters from a state.
 pub(super) struct Chain<'c> {
-    /// The lists of tokens, and the state to which each of them leads.
+    /// The lists of tokens that are live by where they end.
+    pub(super) sure: Vec<(OfChunks, ListId)>,
+    /// The other lists of tokens, and the state to which each of them leads.
     pub(super) lists: Vec<(StateId, OfChunks, ListId)>,
     /// `[nodes of the root]`: whether tokens of free characters that begin so are in the lists.
     begins: Vec<bool>,
@@ -118,7 +133,7 @@ impl Chains {
     pub(super) fn meet(
         &mut self,
         walk: &Walk<'_>,
-        first: &mut First,
+        lists: &mut Lists,
         is_whole: &[bool],
         entries: &[Entry],
     ) -> Result<Option<(Entry, usize)>, CompileError> {
@@ -127,19 +142,21 @@ impl Chains {
             return Ok(None);
         }
         let number = self.tokens.len();
-        self.tokens.push(FreeTokens::new(walk, first, is_whole, entry.free)?);
+        self.tokens.push(FreeTokens::new(walk, lists, is_whole, entry.free)?);
         self.numbers.insert(entry.free, Some(number));
         Ok(Some((*entry, number)))
     }
 
-    /// The tokens from a state; `None` if characters that are free at first are not free later on. `nodes`: the bytes of the nodes of the root.
+    /// The tokens from a state; `None` if characters that are free at first are not free later on. `nodes`: the bytes of the nodes of the root; `sure`: `[states]`, where all tokens
+    /// are live that end there, whose lengths are not told apart.
     pub(super) fn chain<'c>(
         &'c mut self,
         walk: &Walk<'_>,
-        first: &mut First,
+        lists: &mut Lists,
         state: StateId,
         (entry, number): (Entry, usize),
         nodes: &[u8],
+        sure: &[bool],
     ) -> Result<Option<Chain<'c>>, CompileError> {
         let (rules, tokens) = (&walk.rules, &mut self.tokens[number]);
         let others = entry.free.others && others_from(rules, state) == Next::To(entry.to);
@@ -148,47 +165,74 @@ impl Chains {
             _ => others,
         };
         let begins: Vec<bool> = nodes.iter().map(begins).collect();
-        let mut lists = Vec::new();
-        let mut at = entry.to;
-        for length in 1..=tokens.of_length.len() {
-            let next = tokens.next(rules, at);
-            if next == Next::Several {
-                return Ok(None);
+        let most = tokens.of_length.len();
+        let (mut surely, mut found) = (Vec::new(), Vec::new());
+        // Behind so many characters tokens are still sure.
+        let mut sure_to = 0;
+        let mut at = Some(entry.to);
+        let mut length = 1;
+        while let Some(state) = at.filter(|_| length <= most) {
+            let next = tokens.next(rules, state);
+            let is_last = next == Next::To(state);
+            at = match next {
+                Next::Several => return Ok(None),
+                Next::To(next) if !is_last => Some(next),
+                Next::To(_) | Next::Nowhere => None,
+            };
+            let longest = if is_last { most } else { length };
+            if sure[state.index()] && sure_to + 1 == length {
+                sure_to = longest;
+            } else {
+                for free in tokens.between(walk, lists, (length, longest))? {
+                    let list = free.beginning(walk, lists, &begins)?;
+                    found.extend(list.map(|list| (state, free.of, list)));
+                }
             }
-            let is_last = next == Next::To(at);
-            let of_length =
-                if is_last { tokens.at_least(walk, first, length)? } else { &tokens.of_length[length - 1] };
-            for free in of_length {
-                let list = free.beginning(walk, first, &begins)?;
-                lists.extend(list.map(|list| (at, free.of, list)));
-            }
-            match next {
-                Next::To(next) if !is_last => at = next,
-                _ => break,
+            length = longest + 1;
+        }
+        if sure_to > 0 {
+            for free in tokens.between(walk, lists, (1, sure_to))? {
+                let list = free.beginning(walk, lists, &begins)?;
+                surely.extend(list.map(|list| (free.of, list)));
             }
         }
-        walk.budget.charge_steps(PHASE, lists.len() as u64)?;
-        Ok(Some(Chain { lists, begins, others_before: &tokens.others_before }))
+        walk.budget.charge_steps(PHASE, (length + surely.len() + found.len()) as u64)?;
+        Ok(Some(Chain { sure: surely, lists: found, begins, others_before: &tokens.others_before }))
     }
 }
 
 impl FreeList {
+    /// The tokens of some lists of one class, at least one.
+    fn joined(parts: &[&Self], walk: &Walk<'_>, lists: &mut Lists) -> Result<Self, CompileError> {
+        if let [only] = parts {
+            return Ok((*only).clone());
+        }
+        let (mut ids, mut nodes): (Vec<TokenId>, UnderNodes<(u32, u32)>) = Default::default();
+        for part in parts {
+            let before = checked_u32(ids.len());
+            ids.extend(lists.get(part.list));
+            nodes.extend(part.nodes.iter().map(|&(node, (from, to))| (node, (before + from, before + to))));
+        }
+        walk.budget.charge_bytes(PHASE, nodes.len() as u64 * 12)?;
+        Ok(Self { of: parts[0].of, list: lists.of(&ids, walk.budget)?, nodes: Rc::new(nodes) })
+    }
+
     /// Its tokens below some nodes of the root; `None` if there are none.
     fn beginning(
         &self,
         walk: &Walk<'_>,
-        first: &mut First,
+        lists: &mut Lists,
         begins: &[bool],
     ) -> Result<Option<ListId>, CompileError> {
         let does = |of: &&(u16, (u32, u32))| begins[usize::from(of.0)];
         if self.nodes.iter().all(|of| does(&of)) {
             return Ok(Some(self.list));
         }
-        let all = first.lists.get(self.list);
+        let all = lists.get(self.list);
         let places = self.nodes.iter().filter(does).map(|of| of.1);
         let ids: Vec<TokenId> =
             places.flat_map(|(from, to)| &all[from as usize..to as usize]).copied().collect();
-        if ids.is_empty() { Ok(None) } else { first.list(&ids, walk.budget).map(Some) }
+        if ids.is_empty() { Ok(None) } else { lists.of(&ids, walk.budget).map(Some) }
     }
 }
 
@@ -207,28 +251,35 @@ impl Free {
         }
         let (next, ascii) = to.into_iter().max_by_key(|of| of.1.len())?;
         let others = others_from(rules, state) == Next::To(next);
-        (ascii.len() >= LEAST_FREE).then_some((next, Self { ascii, others }))
+        let mut dead = ByteSet::default();
+        (0..0x80).filter(|&byte| leads_nowhere(rules, state, byte)).for_each(|byte| dead.insert(byte));
+        (ascii.len() >= LEAST_FREE).then_some((next, Self { ascii, others, dead }))
     }
 
-    /// How many characters a token has, if all are free.
-    fn length(&self, token: &[u8]) -> Option<usize> {
+    /// What becomes of a token.
+    fn run(&self, token: &[u8]) -> Run {
         let is_free = |&byte: &u8| if byte < 0x80 { self.ascii.contains(byte) } else { self.others };
-        if !token.iter().all(is_free) {
-            return None;
+        match token.iter().find(|byte| !is_free(byte)) {
+            None => std::str::from_utf8(token).map_or(Run::Other, |text| Run::Free(text.chars().count())),
+            Some(&byte) if self.dead.contains(byte) => Run::Dead,
+            Some(_) => Run::Other,
         }
-        std::str::from_utf8(token).ok().map(|text| text.chars().count())
     }
 
     /// Where they lead from a state.
     fn next(&self, rules: &Rules<'_>, state: StateId) -> Next {
         let ascii = (0..0x80).filter(|&byte| self.ascii.contains(byte));
         let found = one(rules, state, ascii.map(|byte| rules.dfa.next(state, byte)));
-        if self.others && found != others_from(rules, state) { Next::Several } else { found }
+        let is_dead = |byte: u8| leads_nowhere(rules, state, byte);
+        if self.others && found != others_from(rules, state) || !self.dead.bytes().all(is_dead) {
+            return Next::Several;
+        }
+        found
     }
 }
 
 impl FreeTokens {
-    fn new(walk: &Walk<'_>, first: &mut First, is_whole: &[bool], free: Free) -> Result<Self, CompileError> {
+    fn new(walk: &Walk<'_>, lists: &mut Lists, is_whole: &[bool], free: Free) -> Result<Self, CompileError> {
         let trie = walk.vocabulary.trie();
         let order = &trie.order[trie.from as usize..trie.to as usize];
         walk.budget.charge_steps(PHASE, order.len() as u64 * 4)?;
@@ -245,9 +296,10 @@ impl FreeTokens {
                 node += u16::from(byte.is_some());
                 byte = bytes.first();
             }
-            match free.length(bytes) {
-                None => others += 1,
-                Some(length) => {
+            match free.run(bytes) {
+                Run::Other => others += 1,
+                Run::Dead => {}
+                Run::Free(length) => {
                     let class = walk.encoder.chunks.class_of(id);
                     // Tokens of class 0 are no encodings, or are within no chunk.
                     if class != 0 {
@@ -267,45 +319,44 @@ impl FreeTokens {
         let mut of_length = vec![Vec::new(); most];
         for Found { length, of, ids, nodes } in found {
             walk.budget.charge_bytes(PHASE, nodes.len() as u64 * 12)?;
-            let list = first.list(&ids, walk.budget)?;
-            of_length[length - 1].push(FreeList { of, list, nodes });
+            let list = lists.of(&ids, walk.budget)?;
+            of_length[length - 1].push(FreeList { of, list, nodes: Rc::new(nodes) });
         }
-        Ok(Self { free, of_length, at_least: HashMap::default(), others_before, next: HashMap::default() })
+        Ok(Self { free, of_length, between: HashMap::default(), others_before, next: HashMap::default() })
     }
 
     fn next(&mut self, rules: &Rules<'_>, state: StateId) -> Next {
         *self.next.entry(state).or_insert_with(|| self.free.next(rules, state))
     }
 
-    /// The tokens of so many characters or more.
-    fn at_least(
+    /// The tokens of so many characters, at least and at most.
+    fn between(
         &mut self,
         walk: &Walk<'_>,
-        first: &mut First,
-        length: usize,
+        lists: &mut Lists,
+        (least, most): (usize, usize),
     ) -> Result<&[FreeList], CompileError> {
-        if !self.at_least.contains_key(&length) {
+        let known = (least..=most).rev().find(|&to| self.between.contains_key(&(least, to)));
+        if known != Some(most) {
+            // Most classes have no tokens of so many characters: what they have is shared.
+            let before = known.map(|to| self.between[&(least, to)].as_slice()).unwrap_or_default();
+            let more = &self.of_length[known.unwrap_or(least - 1)..most];
+            let mut parts: Vec<Vec<&FreeList>> = Vec::new();
             let mut numbers = Numbers::default();
-            let mut found: Vec<Found> = Vec::new();
-            for FreeList { of, list, nodes } in self.of_length[length - 1..].iter().flatten() {
-                let number = numbers.of(*of) as usize;
-                if number == found.len() {
-                    found.push(Found { length, of: *of, ids: Vec::new(), nodes: Vec::new() });
+            for free in before.iter().chain(more.iter().flatten()) {
+                let number = numbers.of(free.of) as usize;
+                if number == parts.len() {
+                    parts.push(Vec::new());
                 }
-                let before = checked_u32(found[number].ids.len());
-                found[number].ids.extend(first.lists.get(*list));
-                found[number]
-                    .nodes
-                    .extend(nodes.iter().map(|&(node, (from, to))| (node, (before + from, before + to))));
+                parts[number].push(free);
             }
-            let mut lists = Vec::with_capacity(found.len());
-            for Found { of, ids, nodes, .. } in found {
-                walk.budget.charge_bytes(PHASE, nodes.len() as u64 * 12)?;
-                lists.push(FreeList { of, list: first.list(&ids, walk.budget)?, nodes });
-            }
-            self.at_least.insert(length, lists);
+            let all: Result<Vec<FreeList>, CompileError> =
+                parts.into_iter().map(|parts| FreeList::joined(&parts, walk, lists)).collect();
+            let all = all?;
+            walk.budget.charge_bytes(PHASE, all.len() as u64 * 16)?;
+            self.between.insert((least, most), all);
         }
-        Ok(&self.at_least[&length])
+        Ok(&self.between[&(least, most)])
     }
 }
 
@@ -384,6 +435,17 @@ fn rest_from(rules: &Rules<'_>, state: StateId, kind: u8) -> Next {
     }
 }
 
+/// Whether a byte leads nowhere, whatever is on the stack.
+fn leads_nowhere(rules: &Rules<'_>, state: StateId, byte: u8) -> bool {
+    rules.dfa.next(state, byte) == StateId::DEAD && !may_leave(rules, state)
+}
+
+/// Whether the rule at hand can call another one, or end before a byte.
+fn may_leave(rules: &Rules<'_>, state: StateId) -> bool {
+    !rules.calls.push_transitions(state).is_empty()
+        || rules.dfa.accepting[state] && !rules.calls.follow(state).is_empty()
+}
+
 /// What all of some next states are. Nothing leads on where the rule at hand can neither call another one nor end before a byte.
 fn one(rules: &Rules<'_>, state: StateId, mut all: impl Iterator<Item = StateId>) -> Next {
     let Some(next) = all.next() else { return Next::Several };
@@ -393,7 +455,5 @@ fn one(rules: &Rules<'_>, state: StateId, mut all: impl Iterator<Item = StateId>
     if next != StateId::DEAD {
         return Next::To(next);
     }
-    let calls = !rules.calls.push_transitions(state).is_empty();
-    let ends = rules.dfa.accepting[state] && !rules.calls.follow(state).is_empty();
-    if calls || ends { Next::Several } else { Next::Nowhere }
+    if may_leave(rules, state) { Next::Several } else { Next::Nowhere }
 }
