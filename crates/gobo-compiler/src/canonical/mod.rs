@@ -1,8 +1,8 @@
 //! Indices whose masks let through only what the tokenizer itself would write.
 //!
-//! The automaton is the product of the constraint's and that of the tokenizer's chunks ([`product`]); its rows are the first tokens of canonical ways to
-//! the end ([`first`]), and the matcher takes those away that the last token joins. Tran-Thien 2024, *Fast, high-fidelity LLM decoding with regex
-//! constraints*, has a state for each pair of a state and a token in their place.
+//! A text stands in a state of the constraint, and its chunks in a state of theirs. Where texts go on, whatever their tokens are, is found first ([`texts`]), and then the tokens that may come
+//! next at each border ([`fronts`]); where rules call themselves, some of them are left to the stack ([`calls`]). The matcher takes those away that the last token joins. Tran-Thien 2024, *Fast,
+//! high-fidelity LLM decoding with regex constraints*, has a state for each pair of a state and a token in their place.
 
 mod borders;
 mod calls;
@@ -39,7 +39,7 @@ use crate::spell::{OTHER_VOCABULARY, Spelled, spell};
 /// Compiles an index whose masks let through only what the tokenizer itself would write.
 ///
 /// # Errors
-/// [`RefusalKind::Unsupported`] where it is not known what the tokenizer would write, and for token edges, and for rules that nest without end and are ambiguous or have lengths that are counted;
+/// [`RefusalKind::Unsupported`] where it is not known what the tokenizer would write, and for token edges, and for rules that nest without end and are ambiguous;
 /// [`RefusalKind::Unspellable`] if it would write no text of the constraint.
 pub(crate) fn compile_canonical(
     vocabulary: &Vocabulary,

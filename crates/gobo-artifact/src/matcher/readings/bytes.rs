@@ -5,8 +5,9 @@ use std::sync::Arc;
 use gobo_types::ByteSet;
 
 use super::frames::Frames;
-use super::{Readings, is_place};
-use crate::layout::DEAD;
+use super::{Reading, Readings, Tables, is_place};
+use crate::layout::{DEAD, MAX_READINGS};
+use crate::matcher::error::MatcherError;
 use crate::read::index::Index;
 
 /// A text under a canonical index, behind what a matcher has taken.
@@ -50,5 +51,52 @@ impl ByteReader {
         let mut frames = self.frames.clone();
         let mut leads = |byte: u8| self.at.iter().any(|&at| frames.walk(&self.index, at, &[byte]).0 != DEAD);
         (0..=u8::MAX).filter(|&byte| leads(byte)).collect()
+    }
+}
+
+impl Readings {
+    /// The readings after some text that did not come as tokens: those of each way to cut it that the tokenizer may still mean. O(bytes ×
+    /// readings × tokens that begin alike).
+    ///
+    /// # Errors
+    /// [`MatcherError::RefusedByte`] with the first byte behind which no token leads on; [`MatcherError::Readings`]; [`MatcherError::StackDepth`].
+    pub(crate) fn after_bytes(
+        &self,
+        tables: &Tables<'_>,
+        frames: &mut Frames,
+        bytes: &[u8],
+    ) -> Result<Self, MatcherError> {
+        let mut at: Vec<Vec<Reading>> = vec![Vec::new(); bytes.len() + 1];
+        at[0].extend(self.all());
+        let mut furthest = 0;
+        for from in 0..bytes.len() {
+            for reading in std::mem::take(&mut at[from]) {
+                let mut readings = Self::none();
+                readings.add(reading);
+                readings.check_depth(frames)?;
+                for (length, ids) in tables.vocabulary.trie().prefixes(&bytes[from..]) {
+                    for next in ids.iter().filter_map(|&id| readings.after(tables, frames, id).ok()) {
+                        furthest = furthest.max(from + length);
+                        let known = &mut at[from + length];
+                        next.all().iter().for_each(|of| {
+                            if !known.contains(of) {
+                                known.push(*of);
+                            }
+                        });
+                    }
+                }
+            }
+        }
+        let mut all = Self::none();
+        for &reading in &at[bytes.len()] {
+            if !all.add(reading) {
+                return Err(MatcherError::Readings { limit: MAX_READINGS });
+            }
+        }
+        if all.len == 0 {
+            let offset = furthest.min(bytes.len() - 1);
+            return Err(MatcherError::RefusedByte { offset, byte: bytes[offset] });
+        }
+        Ok(all)
     }
 }

@@ -5,7 +5,6 @@
 
 use std::collections::HashMap;
 
-use super::Border;
 use crate::layout::index::calls::{CallTables, NO_SUFFIXES};
 use crate::layout::{DEAD, Row};
 use crate::matcher::error::MatcherError;
@@ -149,7 +148,7 @@ impl Frames {
         false
     }
 
-    /// Calls `found` with each row that what a border leaves to the stack adds to a mask, until it says no. O(frames that it reaches).
+    /// Calls `found` with each row that what a border, by its number, leaves to the stack adds to a mask, until it says no. O(frames that it reaches).
     ///
     /// # Errors
     /// [`MatcherError::Corrupt`].
@@ -158,15 +157,15 @@ impl Frames {
         &self,
         index: &'a Index,
         vocabulary: &'a Vocabulary,
-        border: &Border,
+        (border, frame): (u32, u32),
         mut found: impl FnMut(Row<'a>) -> bool,
     ) -> Result<(), MatcherError> {
         let Some(calls) = index.calls() else { return Ok(()) };
-        let (mut set, mut frame) = (calls.suffix_set(border.number), border.frame);
+        let (mut set, mut frame) = (calls.suffix_set(border), frame);
         while set != NO_SUFFIXES {
             let Some(Frame { top, below }) = self.get(frame) else { return Ok(()) };
             let [pair] = calls.pairs(set, top) else { return Ok(()) };
-            let row = index.row(vocabulary, pair.row).ok_or_else(|| border.corrupt())?;
+            let row = index.row(vocabulary, pair.row).ok_or(MatcherError::Corrupt { state: border })?;
             if !found(row) {
                 return Ok(());
             }

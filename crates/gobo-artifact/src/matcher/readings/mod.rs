@@ -66,7 +66,7 @@ pub(super) struct Reading {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Border {
     at: Pair,
-    /// Its number in the index; [`NO_BORDER`] at a place.
+    /// Its number in the index; none at a place.
     number: u32,
     /// The word of which the chunk may be the beginning.
     word: u32,
@@ -148,7 +148,7 @@ impl<'a> Tables<'a> {
         let Some(row) = self.row(border) else { return false };
         let mut is_empty = row.is_empty();
         if is_empty && !is_place(border.at.state) {
-            let rows = frames.rows(self.index, self.vocabulary, border, |row| {
+            let rows = frames.rows(self.index, self.vocabulary, border.left(), |row| {
                 is_empty = row.is_empty();
                 is_empty
             });
@@ -168,7 +168,7 @@ impl<'a> Tables<'a> {
                 true
             };
             // A damaged file has no more of them.
-            let _ = frames.rows(self.index, self.vocabulary, border, more);
+            let _ = frames.rows(self.index, self.vocabulary, border.left(), more);
         }
         ids
     }
@@ -178,13 +178,60 @@ impl<'a> Tables<'a> {
         let Some(row) = self.row(border) else { return false };
         let mut found = row.contains(id);
         if !found && !is_place(border.at.state) {
-            let rows = frames.rows(self.index, self.vocabulary, border, |row| {
+            let rows = frames.rows(self.index, self.vocabulary, border.left(), |row| {
                 found = row.contains(id);
                 !found
             });
             return found && rows.is_ok();
         }
         found
+    }
+}
+
+impl Tables<'_> {
+    /// Adds the rows that a border leaves to the stack; whether there was a token.
+    #[inline]
+    fn unite_stack(&self, frames: &Frames, border: &Border, words: &mut [u32]) -> Result<bool, MatcherError> {
+        if border.frame == frames::BOTTOM || is_place(border.at.state) {
+            return Ok(false);
+        }
+        let (mut has_more, mut fits) = (false, true);
+        frames.rows(self.index, self.vocabulary, border.left(), |row| {
+            has_more |= !row.is_empty();
+            fits = row.unite(words);
+            fits
+        })?;
+        if fits { Ok(has_more) } else { Err(border.corrupt()) }
+    }
+
+    /// Strikes the tokens behind which nothing goes on, of those that are read at a border and spell on from its node of words. O(log tokens) where there are none; else, for each of
+    /// them and of those that spell on behind it, O(depth of the stack + row words).
+    #[inline]
+    fn strike_words(&self, frames: &Frames, border: &Border, words: &mut [u32]) {
+        for &[_, _, id] in self.index.spelled(border.number, border.word & !WORD_ENDS) {
+            let (at, bit) = ((id >> 5) as usize, 1 << (id & 31));
+            if words.get(at).is_some_and(|word| word & bit != 0) && self.is_stuck_by(frames, border, id) {
+                words[at] &= !bit;
+            }
+        }
+    }
+
+    /// Whether nothing goes on behind `id`, which is read at a border and spells on from its node of words, and the text cannot end there.
+    ///
+    /// Where another chunk may begin, something goes on: each text has an encoding from there. So this looks no further than words are long.
+    #[cold]
+    fn is_stuck_by(&self, frames: &Frames, border: &Border, id: TokenId) -> bool {
+        let (mut frames, frame) = frames.of_stack(border.frame);
+        let word = self.encoder.words.next(border.word, id);
+        let after = Border { frame, ..*border }.reading(self, &mut frames, id, word);
+        let [within, marked] = after.borders(self);
+        if after.can_end() && self.may_end(&frames, after.at, after.frame)
+            || marked.is_some_and(|marked| self.has_any(&frames, &marked))
+        {
+            return false;
+        }
+        let mut follow = vec![0; self.index.row_words()];
+        after.fill_within(self, &frames, within.as_ref(), &mut follow).unwrap_or(true)
     }
 }
 
@@ -305,51 +352,6 @@ impl Readings {
         if next.len == 0 { Err(MatcherError::Refused { id }) } else { Ok(next) }
     }
 
-    /// The readings after some text that did not come as tokens: those of each way to cut it that the tokenizer may still mean. O(bytes ×
-    /// readings × tokens that begin alike).
-    ///
-    /// # Errors
-    /// [`MatcherError::RefusedByte`] with the first byte behind which no token leads on; [`MatcherError::Readings`]; [`MatcherError::StackDepth`].
-    pub(super) fn after_bytes(
-        &self,
-        tables: &Tables<'_>,
-        frames: &mut Frames,
-        bytes: &[u8],
-    ) -> Result<Self, MatcherError> {
-        let mut at: Vec<Vec<Reading>> = vec![Vec::new(); bytes.len() + 1];
-        at[0].extend(self.all());
-        let mut furthest = 0;
-        for from in 0..bytes.len() {
-            for reading in std::mem::take(&mut at[from]) {
-                let mut readings = Self::none();
-                readings.add(reading);
-                readings.check_depth(frames)?;
-                for (length, ids) in tables.vocabulary.trie().prefixes(&bytes[from..]) {
-                    for next in ids.iter().filter_map(|&id| readings.after(tables, frames, id).ok()) {
-                        furthest = furthest.max(from + length);
-                        let known = &mut at[from + length];
-                        next.all().iter().for_each(|of| {
-                            if !known.contains(of) {
-                                known.push(*of);
-                            }
-                        });
-                    }
-                }
-            }
-        }
-        let mut all = Self::none();
-        for &reading in &at[bytes.len()] {
-            if !all.add(reading) {
-                return Err(MatcherError::Readings { limit: MAX_READINGS });
-            }
-        }
-        if all.len == 0 {
-            let offset = furthest.min(bytes.len() - 1);
-            return Err(MatcherError::RefusedByte { offset, byte: bytes[offset] });
-        }
-        Ok(all)
-    }
-
     /// Writes the rows of all readings: `[row words]`. Returns whether they have no token.
     #[inline]
     pub(super) fn fill(
@@ -402,55 +404,14 @@ impl Border {
         Reading { at, last: id, word, frame }
     }
 
+    /// What it leaves to the stack: its number, and the stack.
+    #[inline]
+    fn left(&self) -> (u32, u32) {
+        (self.number, self.frame)
+    }
+
     fn corrupt(&self) -> MatcherError {
         MatcherError::Corrupt { state: self.at.state }
-    }
-}
-
-impl Tables<'_> {
-    /// Adds the rows that a border leaves to the stack; whether there was a token.
-    #[inline]
-    fn unite_stack(&self, frames: &Frames, border: &Border, words: &mut [u32]) -> Result<bool, MatcherError> {
-        if border.frame == frames::BOTTOM || is_place(border.at.state) {
-            return Ok(false);
-        }
-        let (mut has_more, mut fits) = (false, true);
-        frames.rows(self.index, self.vocabulary, border, |row| {
-            has_more |= !row.is_empty();
-            fits = row.unite(words);
-            fits
-        })?;
-        if fits { Ok(has_more) } else { Err(border.corrupt()) }
-    }
-
-    /// Strikes the tokens behind which nothing goes on, of those that are read at a border and spell on from its node of words. O(log tokens) where there are none; else, for each of
-    /// them and of those that spell on behind it, O(depth of the stack + row words).
-    #[inline]
-    fn strike_words(&self, frames: &Frames, border: &Border, words: &mut [u32]) {
-        for &[_, _, id] in self.index.spelled(border.number, border.word & !WORD_ENDS) {
-            let (at, bit) = ((id >> 5) as usize, 1 << (id & 31));
-            if words.get(at).is_some_and(|word| word & bit != 0) && self.is_stuck_by(frames, border, id) {
-                words[at] &= !bit;
-            }
-        }
-    }
-
-    /// Whether nothing goes on behind `id`, which is read at a border and spells on from its node of words, and the text cannot end there.
-    ///
-    /// Where another chunk may begin, something goes on: each text has an encoding from there. So this looks no further than words are long.
-    #[cold]
-    fn is_stuck_by(&self, frames: &Frames, border: &Border, id: TokenId) -> bool {
-        let (mut frames, frame) = frames.of_stack(border.frame);
-        let word = self.encoder.words.next(border.word, id);
-        let after = Border { frame, ..*border }.reading(self, &mut frames, id, word);
-        let [within, marked] = after.borders(self);
-        if after.can_end() && self.may_end(&frames, after.at, after.frame)
-            || marked.is_some_and(|marked| self.has_any(&frames, &marked))
-        {
-            return false;
-        }
-        let mut follow = vec![0; self.index.row_words()];
-        after.fill_within(self, &frames, within.as_ref(), &mut follow).unwrap_or(true)
     }
 }
 

@@ -73,7 +73,7 @@ struct Unknown {
 }
 
 /// See the [module](self).
-pub(in crate::canonical) struct Below<'a> {
+pub(crate) struct Below<'a> {
     pub(super) walk: &'a Walk<'a>,
     pub(super) texts: &'a Texts<'a>,
     pub(super) fronts: &'a Fronts,
@@ -87,11 +87,11 @@ pub(in crate::canonical) struct Below<'a> {
     open: Vec<UnknownId>,
     is_open: Vec<bool>,
     /// Tokens that are live by what they have called, and not sure: by front.
-    pub(in crate::canonical) live: HashMap<FrontId, Vec<TokenId>>,
+    pub(crate) live: HashMap<FrontId, Vec<TokenId>>,
 }
 
 impl<'a> Below<'a> {
-    pub(in crate::canonical) fn new(
+    pub(crate) fn new(
         walk: &'a Walk<'a>,
         texts: &'a Texts<'a>,
         fronts: &'a Fronts,

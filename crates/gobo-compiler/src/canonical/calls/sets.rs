@@ -15,7 +15,7 @@ use crate::canonical::walk::PHASE;
 
 dense_id! {
     /// A set.
-    pub(in crate::canonical) struct SetId;
+    pub(crate) struct SetId;
 
     /// Witnesses of one token.
     struct WitnessesId;
@@ -26,7 +26,7 @@ const NONE: WitnessesId = WitnessesId(0);
 
 /// See the [module](self).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub(in crate::canonical) struct Set {
+pub(crate) struct Set {
     /// The rule may end before a token begins: at which exit, and where chunks stand.
     whole: Option<(ExitId, u16)>,
     /// By witnesses: the token of the mask.
@@ -92,30 +92,30 @@ impl Witnesses {
 
 /// What a set does at a return state.
 #[derive(Debug)]
-pub(in crate::canonical) struct Effect {
-    pub(in crate::canonical) top: ReturnId,
+pub(crate) struct Effect {
+    pub(crate) top: ReturnId,
     /// Tokens that are live.
-    pub(in crate::canonical) live: Vec<TokenId>,
+    pub(crate) live: Vec<TokenId>,
     /// A border whose sure tokens may come next too.
-    pub(in crate::canonical) front: Option<FrontId>,
-    pub(in crate::canonical) left: SetId,
+    pub(crate) front: Option<FrontId>,
+    pub(crate) left: SetId,
 }
 
 /// All sets and their effects.
 #[derive(Debug, Default)]
-pub(in crate::canonical) struct Sets {
-    pub(in crate::canonical) all: Table<SetId, Set>,
+pub(crate) struct Sets {
+    pub(crate) all: Table<SetId, Set>,
     known: HashMap<Set, SetId>,
     witnesses: Witnesses,
     /// `[sets]`.
-    pub(in crate::canonical) effects: Table<SetId, Vec<Effect>>,
+    pub(crate) effects: Table<SetId, Vec<Effect>>,
     /// `[fronts]`.
-    pub(in crate::canonical) of_front: Vec<SetId>,
+    pub(crate) of_front: Vec<SetId>,
 }
 
 impl Sets {
     /// The sets of all fronts, and of all that can come up below them.
-    pub(in crate::canonical) fn new(below: &mut Below<'_>) -> Result<Self, CompileError> {
+    pub(crate) fn new(below: &mut Below<'_>) -> Result<Self, CompileError> {
         let mut sets = Self::default();
         sets.witnesses.intern(Vec::new(), below)?;
         let nothing = sets.intern(Set::default(), below)?;

@@ -8,7 +8,7 @@ use crate::canonical::walk::{PHASE, Walk};
 use crate::joined_bytes::JoinedBytes;
 
 /// See the [module](self). Both are made when they are asked for.
-pub(in crate::canonical) struct Joined<'a> {
+pub(crate) struct Joined<'a> {
     walk: &'a Walk<'a>,
     counts: OnceCell<Counts>,
     bytes: OnceCell<RefCell<JoinedBytes>>,
@@ -22,7 +22,7 @@ struct Counts {
 }
 
 impl<'a> Joined<'a> {
-    pub(in crate::canonical) fn new(walk: &'a Walk<'a>) -> Self {
+    pub(crate) fn new(walk: &'a Walk<'a>) -> Self {
         Self { walk, counts: OnceCell::new(), bytes: OnceCell::new() }
     }
 
@@ -58,7 +58,7 @@ impl<'a> Joined<'a> {
     }
 
     /// The bytes with which the tokens begin that `id` joins. O(cuts) at first, unless another compile has left them.
-    pub(in crate::canonical) fn bytes(&self, id: TokenId) -> Result<ByteSet, CompileError> {
+    pub(crate) fn bytes(&self, id: TokenId) -> Result<ByteSet, CompileError> {
         let bytes = match self.bytes.get() {
             Some(bytes) => bytes,
             None => {
@@ -84,7 +84,7 @@ impl<'a> Joined<'a> {
     }
 
     /// Leaves what was found of the vocabulary for other compiles.
-    pub(in crate::canonical) fn share(self) {
+    pub(crate) fn share(self) {
         if let (Some(shared), Some(bytes)) = (self.walk.shared, self.bytes.into_inner()) {
             let key = (self.walk.vocabulary.digest(), self.walk.encoder.digest);
             shared.put_joined(key, bytes.into_inner());

@@ -11,6 +11,7 @@
 //! characters, and of those inside of characters nearly all are one too.
 
 mod chains;
+mod component;
 mod inside;
 mod joined;
 mod numbers;

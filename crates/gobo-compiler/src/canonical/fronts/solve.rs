@@ -13,9 +13,9 @@ use gobo_automata::{Interner, StateId};
 use gobo_types::{CompileError, DenseId as _, Digest, Table, checked_u32};
 
 use super::chains::OfChunks;
+use super::component::{Component, Group, Local};
 use super::inside::Kind;
 use super::joined::Joined;
-use super::settle::{Component, Group, Local};
 use super::tokens::{Alike, Leaving, Tokens, Ways};
 use super::{Class, ClassId, FrontId, Fronts, Open};
 use crate::canonical::lists::{ListId, Lists};
@@ -63,7 +63,7 @@ pub(super) struct Solver<'s, 'a> {
 }
 
 impl Fronts {
-    pub(in crate::canonical) fn new(
+    pub(crate) fn new(
         walk: &Walk<'_>,
         texts: &Texts<'_>,
         joined: &Joined<'_>,

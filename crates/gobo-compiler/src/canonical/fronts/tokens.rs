@@ -1,4 +1,4 @@
-//! The tokens from each border, by where they lead.
+//! The tokens from each state, by where they lead.
 //!
 //! The states of chunks between characters are 23 to 46, and tokens do some hundred different things to them. So a state of the constraint is walked once, and its tokens are
 //! divided by these classes, which the vocabulary's file has, and by where they lead; the groups of a pair of a state and one of chunks follow from a
@@ -8,9 +8,9 @@
 //! states. So of a state only the parts of the trie are walked below first bytes that lead elsewhere than those of some state before, and of its lists only those are
 //! written anew that have tokens there. O(states × (first bytes + tokens that differ)).
 //!
-//! States **inside of characters** are divided by kinds: see [`super::inside`].
+//! States **inside of characters** are divided by kinds ([`super::inside`]).
 //!
-//! A token that leaves the rule at hand goes on in whatever called it ([`super::calls`]).
+//! A token that leaves the rule at hand goes on in whatever called it ([`crate::canonical::calls`]).
 
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -33,13 +33,13 @@ const FEW_NODES: usize = 32;
 
 /// Tokens that leave the rule at hand.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::canonical) struct Leaving {
-    pub(in crate::canonical) exit: ExitId,
+pub(crate) struct Leaving {
+    pub(crate) exit: ExitId,
     /// So many bytes are read in the rule.
-    pub(in crate::canonical) read: u16,
+    pub(crate) read: u16,
     /// Where the chunks stand at the end of the tokens.
-    pub(in crate::canonical) chunk: u16,
-    pub(in crate::canonical) tokens: ListId,
+    pub(crate) chunk: u16,
+    pub(crate) tokens: ListId,
 }
 
 /// Where tokens lead that do the same: their way, and what they do to states of chunks between characters.

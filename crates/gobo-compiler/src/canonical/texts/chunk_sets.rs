@@ -9,20 +9,20 @@ use gobo_types::{DenseId as _, dense_id};
 
 dense_id! {
     /// A set of states of chunks.
-    pub(in crate::canonical) struct ChunkSetId;
+    pub(crate) struct ChunkSetId;
 }
 
 impl ChunkSetId {
     /// No state.
-    pub(in crate::canonical) const EMPTY: Self = Self(0);
+    pub(crate) const EMPTY: Self = Self(0);
 }
 
 /// In the place of the position of a state: it is not in the set.
 const NO_PLACE: u16 = u16::MAX;
 
 /// See the [module](self).
-pub(in crate::canonical) struct ChunkSets<'a> {
-    pub(in crate::canonical) chunks: &'a Chunks<'a>,
+pub(crate) struct ChunkSets<'a> {
+    pub(crate) chunks: &'a Chunks<'a>,
     words: usize,
     /// As bits: `[words]` each.
     bits: Interner<ChunkSetId, u64>,
@@ -65,7 +65,7 @@ impl<'a> ChunkSets<'a> {
     }
 
     /// The set of some states; [`NO_CHUNK`] is left out. O(states of chunks).
-    pub(in crate::canonical) fn of(&mut self, states: impl IntoIterator<Item = u16>) -> ChunkSetId {
+    pub(crate) fn of(&mut self, states: impl IntoIterator<Item = u16>) -> ChunkSetId {
         let mut bits = vec![0; self.words];
         for state in states.into_iter().filter(|&state| state != NO_CHUNK) {
             bits[usize::from(state) / 64] |= 1 << (state % 64);
@@ -89,25 +89,25 @@ impl<'a> ChunkSets<'a> {
     }
 
     /// Its states, ascending.
-    pub(in crate::canonical) fn members(&self, set: ChunkSetId) -> Rc<[u16]> {
+    pub(crate) fn members(&self, set: ChunkSetId) -> Rc<[u16]> {
         Rc::clone(&self.members[set.index()])
     }
 
     /// Where a state stands among the members. O(1).
     #[inline]
-    pub(in crate::canonical) fn place(&self, set: ChunkSetId, state: u16) -> Option<usize> {
+    pub(crate) fn place(&self, set: ChunkSetId, state: u16) -> Option<usize> {
         let place = self.places[set.index()].get(usize::from(state)).copied().unwrap_or(NO_PLACE);
         (place != NO_PLACE).then_some(usize::from(place))
     }
 
     /// O(1).
     #[inline]
-    pub(in crate::canonical) fn contains(&self, set: ChunkSetId, state: u16) -> bool {
+    pub(crate) fn contains(&self, set: ChunkSetId, state: u16) -> bool {
         self.place(set, state).is_some()
     }
 
     /// O(words).
-    pub(in crate::canonical) fn is_subset(&self, set: ChunkSetId, of: ChunkSetId) -> bool {
+    pub(crate) fn is_subset(&self, set: ChunkSetId, of: ChunkSetId) -> bool {
         set == of || self.bits.get(set).iter().zip(self.bits.get(of)).all(|(set, of)| set & !of == 0)
     }
 

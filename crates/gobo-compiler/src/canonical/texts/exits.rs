@@ -18,19 +18,19 @@ use crate::canonical::walk::PHASE;
 
 dense_id! {
     /// Exits, with where chunks stand.
-    pub(in crate::canonical) struct ExitsId;
+    pub(crate) struct ExitsId;
 
     /// The exits of a state by where chunks stand.
-    pub(in crate::canonical) struct ProfileId;
+    pub(crate) struct ProfileId;
 }
 
 impl ExitsId {
     /// No exit.
-    pub(in crate::canonical) const NONE: Self = Self(0);
+    pub(crate) const NONE: Self = Self(0);
 }
 
 /// See the [module](self).
-pub(in crate::canonical) struct Exits {
+pub(crate) struct Exits {
     /// `[states]`.
     profiles: Vec<ProfileId>,
     /// The number of the set of states of chunks, and exits for each of its members.
@@ -99,27 +99,24 @@ impl Exits {
     }
 
     /// What is known of a state.
-    pub(in crate::canonical) fn profile_of(&self, state: StateId) -> ProfileId {
+    pub(crate) fn profile_of(&self, state: StateId) -> ProfileId {
         self.profiles[state.index()]
     }
 
     /// The exits of a profile, by the members of its set.
-    pub(in crate::canonical) fn members(
-        &self,
-        profile: ProfileId,
-    ) -> impl ExactSizeIterator<Item = ExitsId> + '_ {
+    pub(crate) fn members(&self, profile: ProfileId) -> impl ExactSizeIterator<Item = ExitsId> + '_ {
         self.all.get(profile)[1..].iter().map(|&exits| ExitsId::from_number(exits))
     }
 
     /// The exits that are come to from a state where chunks stand at `chunk`.
-    pub(in crate::canonical) fn at(&self, chunk_sets: &ChunkSets<'_>, state: StateId, chunk: u16) -> ExitsId {
+    pub(crate) fn at(&self, chunk_sets: &ChunkSets<'_>, state: StateId, chunk: u16) -> ExitsId {
         let profile = self.all.get(self.profiles[state.index()]);
         let place = chunk_sets.place(ChunkSetId::from_number(profile[0]), chunk);
         place.map_or(ExitsId::NONE, |place| ExitsId::from_number(profile[1 + place]))
     }
 
     /// Exits, and where chunks stand.
-    pub(in crate::canonical) fn list(&self, exits: ExitsId) -> impl Iterator<Item = (ExitId, u16)> + '_ {
+    pub(crate) fn list(&self, exits: ExitsId) -> impl Iterator<Item = (ExitId, u16)> + '_ {
         self.sets.get(exits).iter().map(|&number| self.of_number[number as usize])
     }
 

@@ -22,13 +22,13 @@ use crate::canonical::walk::PHASE;
 const STATE_BYTES: u64 = 24;
 
 /// See the [module](self).
-pub(in crate::canonical) struct Reach {
+pub(crate) struct Reach {
     /// `[states]`: where chunks may stand behind a byte that leads there, or behind the end of a rule.
-    pub(in crate::canonical) ends: Vec<ChunkSetId>,
+    pub(crate) ends: Vec<ChunkSetId>,
     /// `[states]`: the same and behind the borders there.
-    pub(in crate::canonical) all: Vec<ChunkSetId>,
+    pub(crate) all: Vec<ChunkSetId>,
     /// `[states]`: where chunks may stand at the beginning of a token.
-    pub(in crate::canonical) borders: Vec<ChunkSetId>,
+    pub(crate) borders: Vec<ChunkSetId>,
 }
 
 /// `[classes of the constraint]`: of the bytes that the automaton of chunks tells apart, one each.

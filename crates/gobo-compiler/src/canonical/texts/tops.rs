@@ -8,22 +8,22 @@ use crate::canonical::walk::PHASE;
 
 dense_id! {
     /// The return states that may lie on top of the stack.
-    pub(in crate::canonical) struct TopsId;
+    pub(crate) struct TopsId;
 }
 
 /// Where a return state leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::canonical) enum After {
+pub(crate) enum After {
     To(StateId),
     /// The whole text ends.
     End,
 }
 
 /// See the [module](self).
-pub(in crate::canonical) struct Tops<'a> {
+pub(crate) struct Tops<'a> {
     calls: &'a Calls,
     /// `[states]`: whether the text may stand there with nothing on its stack.
-    pub(in crate::canonical) is_below: Vec<bool>,
+    pub(crate) is_below: Vec<bool>,
     /// `[states]`.
     of: Vec<TopsId>,
     /// Ascending.
@@ -50,25 +50,25 @@ impl<'a> Tops<'a> {
     }
 
     /// The return state at the bottom of each stack.
-    pub(in crate::canonical) fn bottom(&self) -> ReturnId {
+    pub(crate) fn bottom(&self) -> ReturnId {
         ReturnId::new(self.calls.returns.len())
     }
 
     /// What may be on top of the stack at a state.
-    pub(in crate::canonical) fn set(&self, state: StateId) -> TopsId {
+    pub(crate) fn set(&self, state: StateId) -> TopsId {
         self.of[state.index()]
     }
 
-    pub(in crate::canonical) fn members(&self, tops: TopsId) -> &[ReturnId] {
+    pub(crate) fn members(&self, tops: TopsId) -> &[ReturnId] {
         &self.all[tops]
     }
 
-    pub(in crate::canonical) fn at(&self, state: StateId) -> &[ReturnId] {
+    pub(crate) fn at(&self, state: StateId) -> &[ReturnId] {
         &self.all[self.set(state)]
     }
 
     /// Where a return state leads behind an exit of the rule above it.
-    pub(in crate::canonical) fn after(&self, top: ReturnId, exit: ExitId) -> Option<After> {
+    pub(crate) fn after(&self, top: ReturnId, exit: ExitId) -> Option<After> {
         if top == self.bottom() {
             return Some(After::End);
         }
@@ -76,7 +76,7 @@ impl<'a> Tops<'a> {
     }
 
     /// `[returns]`: what may be below each; the last one is at the bottom.
-    pub(in crate::canonical) fn below(&self) -> Vec<Vec<ReturnId>> {
+    pub(crate) fn below(&self) -> Vec<Vec<ReturnId>> {
         let of = |states: Vec<StateId>| {
             let mut all: Vec<ReturnId> =
                 states.into_iter().flat_map(|state| self.at(state)).copied().collect();
