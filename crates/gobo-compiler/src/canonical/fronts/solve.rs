@@ -35,6 +35,20 @@ enum Source {
     Nothing,
 }
 
+impl Source {
+    /// Bytes that it takes.
+    fn bytes(&self) -> u64 {
+        let of = match self {
+            Self::Between(Ways { sure, others }) => {
+                size_of_val(sure.as_slice()) + size_of_val(others.as_slice())
+            }
+            Self::Inside(kind) => size_of_val(kind.ways.as_slice()),
+            Self::Nothing => 0,
+        };
+        (of + size_of::<Self>()) as u64
+    }
+}
+
 /// A state that is being visited.
 struct Visit {
     state: StateId,
@@ -110,7 +124,9 @@ impl Solver<'_, '_> {
         let mut component: Vec<StateId> = Vec::new();
         let mut sources: HashMap<StateId, Source> = HashMap::new();
         let mut open: Vec<Visit> = Vec::new();
-        for root in StateId::range(1..states) {
+        // States lead to later ones mostly, so that few wait for others at once.
+        let (mut held, mut most_held) = (0, 0);
+        for root in StateId::range(1..states).rev() {
             let mut next = (met[root.index()] == 0 && self.texts.is_met(root)).then_some(root);
             while next.is_some() || !open.is_empty() {
                 if let Some(state) = next.take() {
@@ -119,6 +135,9 @@ impl Solver<'_, '_> {
                     let source = self.source(stacks, state)?;
                     let on = self.depends(&source);
                     self.walk.budget.charge_steps(PHASE, 1 + on.len() as u64)?;
+                    held += source.bytes() + on.len() as u64 * 4;
+                    self.walk.budget.charge_bytes(PHASE, held.saturating_sub(most_held))?;
+                    most_held = most_held.max(held);
                     sources.insert(state, source);
                     component.push(state);
                     open.push(Visit { state, on, looked: 0 });
@@ -135,6 +154,7 @@ impl Solver<'_, '_> {
                     continue;
                 }
                 let Visit { state, on, .. } = open.pop().expect("it was looked at");
+                held -= on.len() as u64 * 4;
                 let at = state.index();
                 if let Some(before) = open.last() {
                     low[before.state.index()] = low[before.state.index()].min(low[at]);
@@ -148,6 +168,7 @@ impl Solver<'_, '_> {
                         .map(|state| (state, sources.remove(&state).expect("it was found")))
                         .collect();
                     self.solve(&members, is_alone)?;
+                    held -= members.iter().map(|(_, source)| source.bytes()).sum::<u64>();
                 }
             }
         }
@@ -157,6 +178,8 @@ impl Solver<'_, '_> {
     fn source(&mut self, stacks: &mut Stacks, state: StateId) -> Result<Source, CompileError> {
         let chunks = &self.walk.encoder.chunks;
         let borders = self.texts.sets.members(self.texts.borders(state));
+        // A state stands between characters or inside of one, since what follows begins with a byte of the one kind or of the other.
+        debug_assert!(borders.windows(2).all(|of| chunks.is_between(of[0]) == chunks.is_between(of[1])));
         Ok(match borders.first() {
             None => Source::Nothing,
             Some(&chunk) if chunks.is_between(chunk) => {

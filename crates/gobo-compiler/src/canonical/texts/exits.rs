@@ -40,7 +40,12 @@ pub(crate) struct Exits {
     unions: HashMap<(ExitsId, ExitsId), ExitsId>,
     numbers: HashMap<(ExitId, u16), u32>,
     of_number: Vec<(ExitId, u16)>,
+    /// Bytes of sets and unions that are not charged yet.
+    held: u64,
 }
+
+/// Bytes of a union that is known.
+const UNION_BYTES: u64 = 24;
 
 /// What a profile is made from: the row of transitions, the set of states of chunks, the exit and one more, and the profiles of the next states.
 type Parts = Vec<u32>;
@@ -62,6 +67,7 @@ impl Exits {
             unions: HashMap::default(),
             numbers: HashMap::default(),
             of_number: Vec::new(),
+            held: 0,
         };
         exits.sets.intern(&[]);
         for &set in &reach.all {
@@ -155,7 +161,8 @@ impl Exits {
         let mut all = [self.sets.get(one), self.sets.get(other)].concat();
         all.sort_unstable();
         all.dedup();
-        let union = self.sets.intern(&all).0;
+        let (union, is_new) = self.sets.intern(&all);
+        self.held += UNION_BYTES + if is_new { all.len() as u64 * 4 } else { 0 };
         self.unions.insert((one, other), union);
         union
     }
@@ -234,6 +241,7 @@ impl Exits {
             }
         }
         budget.charge_steps(PHASE, looked / 4)?;
+        budget.charge_bytes(PHASE, std::mem::take(&mut self.held))?;
         self.profile(set, &found, budget)
     }
 }
