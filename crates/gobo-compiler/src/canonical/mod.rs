@@ -36,6 +36,9 @@ use crate::compiled::{CompileStats, Compiled};
 use crate::rows::SharedRows;
 use crate::spell::{OTHER_VOCABULARY, Spelled, spell};
 
+/// Bytes of a border while borders are compared.
+const BORDER_BYTES: u64 = 64;
+
 /// Compiles an index whose masks let through only what the tokenizer itself would write.
 ///
 /// # Errors
@@ -214,6 +217,7 @@ fn canonical<'v>(dfa: &Dfa, over: Over<'_, 'v>) -> Result<Option<Canonical<'v>>,
         }
     }
     let states = dfa.len() + usize::from(dfa.calls.is_some());
+    budget.charge_bytes(PHASE, fronts.len() as u64 * BORDER_BYTES)?;
     let borders = Borders::new(states, &texts, &fronts, &behind, &spelled);
     let parts = dfa.calls.as_ref().map(|calls| {
         calls::call_parts(dfa, calls, &texts.tops.is_below, borders.sets.clone(), sets.all.len(), &effects)

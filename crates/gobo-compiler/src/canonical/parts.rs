@@ -100,6 +100,7 @@ impl<'v, 'b> Rows<'v, 'b> {
         };
         self.budget.charge_bytes(PHASE, (self.all.bytes() - before) as u64)?;
         if let Some(lists) = known {
+            self.budget.charge_bytes(PHASE, 32 + lists.len() as u64 * 4)?;
             self.known.insert(lists, checked_u32(number));
         }
         Ok(checked_u32(number))

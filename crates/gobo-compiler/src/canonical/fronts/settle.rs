@@ -7,7 +7,6 @@ use foldhash::{HashMap, HashMapExt};
 use gobo_artifact::layout::NO_CHUNK;
 use gobo_types::{CompileError, DenseId as _};
 
-use super::FrontId;
 use super::component::{Asked, Component, Group};
 use super::solve::Solver;
 use crate::canonical::lists::ListId;
@@ -17,18 +16,18 @@ use crate::canonical::walk::PHASE;
 impl Solver<'_, '_> {
     /// Of tokens that end in a state whose fronts are known: those that are live, and those that may be.
     pub(super) fn fate(&mut self, to: Spot, tokens: ListId) -> Result<(ListId, ListId), CompileError> {
-        let class = self.class_of[to.state.index()].expect("what a state depends on is known");
+        let class = self.fronts.class_of[to.state.index()].expect("what a state depends on is known");
         if let Some(&known) = self.fates.get(&(class, to.chunk, tokens)) {
             return Ok(known);
         }
-        let within = self.within(to).and_then(|at| self.fronts_of(at));
+        let within = self.within(to).and_then(|at| self.fronts.front(self.texts, at));
         let follow: Vec<ListId> = within.map(|front| self.fronts.live(front).to_vec()).unwrap_or_default();
         let live = self.live(to, tokens, ListId::NONE, &follow)?;
         let maybe = if live == tokens {
             live
-        } else if self
-            .may_be(to, |at| self.fronts_of(at).is_some_and(|front| !self.fronts.leaving(front).is_empty()))
-        {
+        } else if self.may_be(to, |at| {
+            self.fronts.front(self.texts, at).is_some_and(|front| !self.fronts.leaving(front).is_empty())
+        }) {
             tokens
         } else {
             let open = within.map(|front| self.fronts.open(front)).unwrap_or_default();
@@ -44,13 +43,6 @@ impl Solver<'_, '_> {
     fn within(&self, Spot { state, chunk }: Spot) -> Option<Spot> {
         let chunk = self.walk.encoder.chunks.within(chunk);
         (chunk != NO_CHUNK).then_some(Spot { state, chunk })
-    }
-
-    /// The front of a border of a state that is known.
-    fn fronts_of(&self, at: Spot) -> Option<FrontId> {
-        let class = &self.classes[self.class_of[at.state.index()]?];
-        let place = self.texts.sets.place(class.borders, at.chunk)?;
-        Some(FrontId::new(class.first.index() + place))
     }
 
     /// Whether any token that ends there may be live, by what the stack lets follow. `leaves`: whether tokens leave the rule from a border.
@@ -73,6 +65,7 @@ impl Solver<'_, '_> {
             return self.following(tokens, before, follow);
         }
         let lists = &self.tokens.lists;
+        self.walk.budget.charge_steps(PHASE, lists.get(tokens).len() as u64)?;
         lists.get(before).iter().for_each(|&id| self.marks[id as usize] = true);
         let mut escaping = Vec::new();
         for &id in lists.get(tokens) {
@@ -118,7 +111,8 @@ impl Solver<'_, '_> {
             }
         }
         lists.get(before).iter().for_each(|&id| marks[id as usize] = false);
-        self.walk.budget.charge_steps(PHASE, tests)?;
+        let looked = (follow.len() + lists.get(before).len() / 8) as u64;
+        self.walk.budget.charge_steps(PHASE, tests + looked)?;
         self.tokens.lists.of(&found, self.walk.budget)
     }
 

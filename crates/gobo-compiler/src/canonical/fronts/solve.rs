@@ -62,8 +62,6 @@ pub(super) struct Solver<'s, 'a> {
     pub(super) texts: &'s Texts<'a>,
     pub(super) joined: &'s Joined<'s>,
     pub(super) tokens: Tokens,
-    pub(super) classes: Table<ClassId, Class>,
-    pub(super) class_of: Vec<Option<ClassId>>,
     pub(super) fronts: Fronts,
     /// Classes by what was known of a state before it was looked at, and by what was found.
     pub(super) by_key: HashMap<[u8; 32], ClassId>,
@@ -86,7 +84,7 @@ impl Fronts {
         let states = walk.rules.dfa.len();
         let fronts = Self {
             classes: Table::new(),
-            class_of: Vec::new(),
+            class_of: vec![None; states],
             all: Table::new(),
             opens: Vec::new(),
             leaving: Vec::new(),
@@ -98,8 +96,6 @@ impl Fronts {
             texts,
             joined,
             tokens: Tokens::new(walk),
-            classes: Table::new(),
-            class_of: vec![None; states],
             fronts,
             by_key: HashMap::new(),
             by_content: HashMap::new(),
@@ -109,8 +105,8 @@ impl Fronts {
         };
         walk.budget.charge_bytes(PHASE, states as u64 * 16 + u64::from(walk.vocabulary.len()))?;
         solver.visit_all(stacks)?;
-        let Solver { mut fronts, classes, class_of, tokens, .. } = solver;
-        (fronts.classes, fronts.class_of, fronts.lists) = (classes, class_of, tokens.lists);
+        let Solver { mut fronts, tokens, .. } = solver;
+        fronts.lists = tokens.lists;
         Ok(fronts)
     }
 }
@@ -134,7 +130,7 @@ impl Solver<'_, '_> {
                     (met[state.index()], low[state.index()]) = (time, time);
                     let source = self.source(stacks, state)?;
                     let on = self.depends(&source);
-                    self.walk.budget.charge_steps(PHASE, 1 + on.len() as u64)?;
+                    self.walk.budget.charge_steps(PHASE, 1 + on.len() as u64 + source.bytes() / 16)?;
                     held += source.bytes() + on.len() as u64 * 4;
                     self.walk.budget.charge_bytes(PHASE, held.saturating_sub(most_held))?;
                     most_held = most_held.max(held);
@@ -148,7 +144,7 @@ impl Solver<'_, '_> {
                     let (at, other_at) = (visit.state.index(), other.index());
                     if met[other_at] == 0 {
                         next = Some(other);
-                    } else if self.class_of[other_at].is_none() {
+                    } else if self.fronts.class_of[other_at].is_none() {
                         low[at] = low[at].min(met[other_at]);
                     }
                     continue;
@@ -220,7 +216,7 @@ impl Solver<'_, '_> {
             Way::Leaves(exit, read) => [2, exit.number(), u32::from(read)],
             Way::Ends(to, _) if self.sure[to.index()] => [0; 3],
             Way::Ends(to, stack) => {
-                let class = self.class_of[to.index()].expect("what it depends on is known");
+                let class = self.fronts.class_of[to.index()].expect("what it depends on is known");
                 [1, class.number(), stack.number()]
             }
         };
@@ -250,7 +246,7 @@ impl Solver<'_, '_> {
             [(state, source)] if is_alone => {
                 let key = self.key(*state, source);
                 if let Some(&class) = self.by_key.get(&key) {
-                    self.class_of[state.index()] = Some(class);
+                    self.fronts.class_of[state.index()] = Some(class);
                     return Ok(());
                 }
                 Some(key)
@@ -389,14 +385,14 @@ impl Solver<'_, '_> {
                     let held = self.fronts.push(*at, live, open, leaving);
                     self.walk.budget.charge_bytes(PHASE, held)?;
                 }
-                let class = self.classes.push(Class { borders, first });
+                let class = self.fronts.classes.push(Class { borders, first });
                 if let Some(content) = content {
                     self.by_content.insert(content, class);
                 }
                 class
             }
         };
-        self.class_of[state.index()] = Some(class);
+        self.fronts.class_of[state.index()] = Some(class);
         if let Some(key) = key {
             self.by_key.insert(key, class);
         }

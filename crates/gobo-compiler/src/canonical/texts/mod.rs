@@ -56,9 +56,9 @@ pub(super) struct Texts<'a> {
 /// All that the fate of a token depends on that ends in a state, but for the tokens that follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Aspect {
-    pub(super) ends: ChunkSetId,
-    pub(super) sure: ChunkSetId,
-    pub(super) borders: ChunkSetId,
+    ends: ChunkSetId,
+    sure: ChunkSetId,
+    borders: ChunkSetId,
     bytes: OpenBytesId,
     profile: ProfileId,
     tops: TopsId,
